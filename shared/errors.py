@@ -1,0 +1,90 @@
+"""The error tree: one root, then whose fault it is.
+
+`InternalError` is ours (a bug), `PeerError` is the other side's (refuse, do not retry),
+`TemporaryError` is nobody's (try later), `InputError` is the user's (fix the file or setting named).
+No class here knows an HTTP status; `cloud_service.api.problems` maps codes to problem documents.
+The text of an error names ids, rounds, files, lines and columns, never a count, row, share or key.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class ErrorCode(StrEnum):
+    """Codes of a refused request (protocol section 13)."""
+
+    MALFORMED = "malformed"
+    BAD_SIGNATURE = "bad_signature"
+    UNKNOWN_AGENT = "unknown_agent"
+    POLICY_PROFILE = "policy_profile"
+    POLICY_MIN_HOSPITALS = "policy_min_hospitals"
+    POLICY_DIFFERENCE = "policy_difference"
+    REPLAY_CONFLICT = "replay_conflict"
+    LATE = "late"
+    WRONG_ROUND = "wrong_round"
+    ROSTER_MISMATCH = "roster_mismatch"
+    TOO_LARGE = "too_large"
+    CONTRIBUTION_REJECTED = "contribution_rejected"
+    RATE_LIMITED = "rate_limited"
+    AUDIT_UNAVAILABLE = "audit_unavailable"
+
+
+class JobCode(StrEnum):
+    """Codes with which a job ends without a tree (protocol section 13)."""
+
+    TAG_MISMATCH = "tag_mismatch"
+    ROSTER_DIGITS = "roster_digits"
+    RANGE_VIOLATION = "range_violation"
+    INCONSISTENT_COUNTS = "inconsistent_counts"
+    DIVERGED = "diverged"
+    MEMBER_LOST = "member_lost"
+    DEADLINE = "deadline"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    SHARE_INCONSISTENT = "share_inconsistent"
+    CANCELLED = "cancelled"
+
+
+class PrivetError(Exception):
+    """Root of every error Privet raises on purpose."""
+
+
+class InternalError(PrivetError):
+    """A broken invariant of ours: report it, do not retry."""
+
+
+class PeerError(PrivetError):
+    """What the other side sent is refused; sending the same again will be refused again."""
+
+    def __init__(self, code: ErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class JobFailure(PrivetError):  # noqa: N818 - the field's word: a job fails, it does not err
+    """The job cannot go on: the aggregate or the peers' statements failed a check."""
+
+    def __init__(self, code: JobCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class TemporaryError(PrivetError):
+    """Nobody's fault: the same request may succeed later."""
+
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_seconds = retry_after_seconds
+
+
+class InputError(PrivetError):
+    """A file, setting or argument of the user is wrong; the text names it, and the remedy.
+
+    Args: message: what was expected and what came (no values of records).
+        where: file, line, column or setting. remedy: the next step, as a sentence.
+    """
+
+    def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
+        super().__init__(" ".join(part for part in (f"{where}:" if where else "", message, remedy) if part))
+        self.where = where
+        self.remedy = remedy

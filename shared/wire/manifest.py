@@ -1,0 +1,87 @@
+"""The job manifest (protocol section 3): all that an agent accepts by signing its hash."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, StringConstraints
+
+from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel
+
+MAX_AGENTS: Final = 1024
+MAX_ATTRIBUTES: Final = 1024
+MAX_VALUES: Final = 256
+MAX_CLASSES: Final = 64
+MAX_CELLS: Final = 2**20
+
+Text = Annotated[str, StringConstraints(min_length=0, max_length=200)]
+Decimal = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$")]
+
+Profile = Literal["hardened", "paper"]
+Criterion = Literal["information-gain", "gain-ratio"]
+Disclosure = Literal["class", "probability", "counts"]
+
+
+class AttributeSpec(WireModel):
+    """One attribute: its ordered values, and for a numeric one the public cut points between them.
+
+    With k cuts there are k+1 intervals, in order `<= cut_1`, ..., `> cut_k`, and `values` names them in that
+    order; a further value, if there is one, stands for an empty field.
+    """
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    values: Annotated[list[Text], Field(min_length=1, max_length=MAX_VALUES)]
+    cuts: Annotated[list[Decimal], Field(max_length=MAX_VALUES - 1)] | None = None
+
+
+class ClassSpec(WireModel):
+    """The class column and its ordered labels."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
+    labels: Annotated[list[Text], Field(min_length=1, max_length=MAX_CLASSES)]
+
+
+class SchemaSpec(WireModel):
+    """What every hospital's records look like; indices into these lists are what the tree is made of."""
+
+    attributes: Annotated[list[AttributeSpec], Field(min_length=1, max_length=MAX_ATTRIBUTES)]
+    class_: Annotated[ClassSpec, Field(alias="class")]
+
+
+class Deadlines(WireModel):
+    """Waiting times in seconds: for acceptances, for one round, and for a silent member before the job fails."""
+
+    invite_seconds: Annotated[int, Field(ge=1, le=30 * 86400)] = 86400
+    round_seconds: Annotated[int, Field(ge=1, le=7 * 86400)] = 3600
+    pause_seconds: Annotated[int, Field(ge=1, le=7 * 86400)] = 86400
+
+
+class Manifest(WireModel):
+    """A job as its members agree to it. `cloud_certificate` lets an agent check the whole chain offline."""
+
+    v: Literal[1] = 1
+    job: Hex16
+    study: Id
+    question: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+    profile: Profile
+    key_mode: Literal["shared"] = "shared"
+    criterion: Criterion
+    schema_: Annotated[SchemaSpec, Field(alias="schema")]
+    invited: Annotated[list[Id], Field(min_length=3, max_length=MAX_AGENTS)]
+    key_id: Hex32
+    cloud_certificate: Base64Url
+    rsa_public_key: Base64Url
+    f_table_sha256: Hex32
+    min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = 3
+    min_node: Annotated[int, Field(ge=1, le=2**46)] = 10
+    min_child: Annotated[int, Field(ge=1, le=2**46)] = 5
+    max_depth: Annotated[int, Field(ge=1, le=MAX_ATTRIBUTES)] | None = 8
+    split_on_zero_gain: bool = False
+    skip_known: bool = True
+    publish_tree: bool = False
+    disclosure: Disclosure = "counts"
+    synthetic: bool = False
+    max_shrinks: Annotated[int, Field(ge=0, le=16)] = 1
+    deadlines: Deadlines
+    created: Annotated[int, Field(ge=0)]
+    expires: Annotated[int, Field(ge=0)]

@@ -1,0 +1,151 @@
+"""Bodies of the messages of a Paillier job (protocol sections 5 to 7), one class each."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.errors import JobCode
+from shared.wire.base import Base64Url, Count, Hex32, Id, WireModel
+from shared.wire.envelope import SignedEnvelope
+from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CELLS, Manifest
+
+NodePathText = Annotated[str, Field(max_length=16384, pattern=r"^(/[0-9]{1,4}=[0-9]{1,3})*$")]
+
+
+class JobOffer(WireModel):
+    """cloud -> agents."""
+
+    manifest: Manifest
+
+
+class JobAccept(WireModel):
+    """agent -> cloud. `ephemeral` is the agent's X25519 public key of this job (32 bytes)."""
+
+    mh: Hex32
+    snapshot_sha256: Hex32
+    ephemeral: Base64Url
+
+
+class JobDecline(WireModel):
+    """agent -> cloud: a policy code of section 13, `declined` (a person said no) or `data` (records do not fit).
+
+    No detail travels; the reason stands in the agent's own status.
+    """
+
+    mh: Hex32
+    code: Annotated[str, Field(pattern=r"^[a-z_]{1,32}$")]
+
+
+class Roster(WireModel):
+    """cloud -> agents: the signed acceptances verbatim, sorted by sender."""
+
+    accepts: Annotated[list[SignedEnvelope], Field(min_length=3, max_length=MAX_AGENTS)]
+    certificates: Annotated[list[Base64Url], Field(min_length=3, max_length=MAX_AGENTS)]
+    roster_hash: Hex32
+
+
+class Prompt(WireModel):
+    """Profile paper: one node whose frequency matrices are asked for, and the attributes still open there."""
+
+    node: NodePathText
+    attributes: Annotated[list[Count], Field(max_length=MAX_ATTRIBUTES)]
+
+
+class RoundOpen(WireModel):
+    """cloud -> agents. `decisions`: all signed decisions (paper: notifications) of the previous round."""
+
+    roster: Annotated[list[Id], Field(min_length=3, max_length=MAX_AGENTS)]
+    slots: Annotated[int, Field(ge=0, le=MAX_CELLS)]
+    deadline: Count
+    decisions: Annotated[list[SignedEnvelope], Field(max_length=MAX_AGENTS)]
+    prompts: list[Prompt] | None = None
+
+
+class Contribution(WireModel):
+    """agent -> cloud, profile hardened: J+1 ciphertexts and the wrapped mask seed; `head`: last log head seen."""
+
+    ciphertexts: Annotated[list[Base64Url], Field(min_length=2, max_length=MAX_CELLS + 32)]
+    seed: Base64Url
+    head: Hex32
+
+
+class PaperMatrix(WireModel):
+    """One encrypted frequency matrix, row by row, and its nonce wrapped with PKCS#1 v1.5."""
+
+    node: NodePathText
+    attribute: Count
+    ciphertexts: Annotated[list[Base64Url], Field(min_length=1, max_length=MAX_CELLS)]
+    nonce: Base64Url
+
+
+class PaperContribution(WireModel):
+    """agent -> cloud, profile paper."""
+
+    matrices: Annotated[list[PaperMatrix], Field(min_length=1, max_length=MAX_CELLS)]
+    head: Hex32
+
+
+class Receipt(WireModel):
+    """cloud -> agent, the answer to a contribution or decision, and the agent's evidence of it."""
+
+    message_sha256: Hex32
+    time: Count
+    head: Hex32
+
+
+class Aggregate(WireModel):
+    """cloud -> agents: the sums, and which contributions (SHA-256 of the envelope) went into them."""
+
+    ciphertexts: Annotated[list[Base64Url], Field(min_length=1, max_length=MAX_CELLS + 32)]
+    roster_hash: Hex32
+    contributions: Annotated[list[tuple[Id, Hex32]], Field(min_length=3, max_length=MAX_AGENTS, strict=False)]
+    head: Hex32
+
+
+class Decision(WireModel):
+    """agent -> cloud, profile hardened: the hidden state, and sizes for the next round."""
+
+    state: Hex32
+    next_nodes: Annotated[int, Field(ge=0, le=MAX_CELLS)]
+    next_slots: Annotated[int, Field(ge=0, le=MAX_CELLS)]
+    done: bool
+    head: Hex32
+
+
+class PaperNodeDecision(WireModel):
+    """Profile paper: the split or leaf of one node in the clear (protocol section 4, decisions)."""
+
+    node: NodePathText
+    leaf: Count | None = None
+    attr: Count | None = None
+    kids: list[Literal["open"] | dict[Literal["leaf"], Count]] | None = None
+
+
+class Notify(WireModel):
+    """agent -> cloud, profile paper."""
+
+    state: Hex32
+    decisions: Annotated[list[PaperNodeDecision], Field(max_length=MAX_CELLS)]
+    head: Hex32
+
+
+class JobDone(WireModel):
+    """cloud -> agents: all final decisions (paper: notifications)."""
+
+    decisions: Annotated[list[SignedEnvelope], Field(min_length=3, max_length=MAX_AGENTS)]
+
+
+class Attest(WireModel):
+    """agent -> cloud: what this hospital holds; the tree itself only where the manifest publishes it."""
+
+    state: Hex32
+    tree_sha256: Hex32
+    tree: str | None = None
+
+
+class Abort(WireModel):
+    """any -> all: a job code, no values."""
+
+    code: Annotated[JobCode, Field(strict=False)]
