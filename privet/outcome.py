@@ -1,0 +1,144 @@
+"""How a command ends: its report or its error, as text or as JSON, and the exit code.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | internal error: a bug of ours |
+| 2 | wrong usage of the command line |
+| 3 | input refused: a file, a setting or an argument |
+| 4 | refused by the other side |
+| 5 | try later: the other side cannot be reached or is busy |
+| 6 | the job failed or was declined |
+| 130 | interrupted (Ctrl-C) |
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from typer.exceptions import TyperException
+
+from shared.errors import InputError, InternalError, JobFailure, PeerError, TemporaryError
+from shared.reports import Report
+
+
+class ExitCode(IntEnum):
+    """What the shell sees; the table stands at the top of this module."""
+
+    DONE = 0
+    INTERNAL = 1
+    USAGE = 2
+    INPUT = 3
+    REFUSED = 4
+    LATER = 5
+    JOB_FAILED = 6
+    INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error as it is printed: title, detail, and where it applies the code and the remedy."""
+
+    exit_code: ExitCode
+    title: str
+    detail: str
+    code: str = ""
+    where: str = ""
+    remedy: str = ""
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The problem object of `--json`; empty members are left out."""
+        members = {
+            "type": f"urn:privet:problem:{self.code or self.exit_code.name.lower().replace('_', '-')}",
+            "title": self.title,
+            "detail": self.detail,
+            "code": self.code,
+            "where": self.where,
+            "remedy": self.remedy,
+            "exit_code": int(self.exit_code),
+        }
+        return {key: value for key, value in members.items() if value != ""}
+
+    @property
+    def text(self) -> str:
+        """One paragraph for a person."""
+        return f"{self.title}: {self.detail}"
+
+
+def problem_of(error: Exception) -> Problem:
+    """The problem that an error is, by whose fault it is (shared.errors)."""
+    match error:
+        case InputError():
+            return Problem(
+                ExitCode.INPUT, "Input refused", str(error), where=error.where, remedy=error.remedy
+            )
+        case PeerError():
+            return Problem(ExitCode.REFUSED, "Refused", str(error), code=error.code.value)
+        case JobFailure():
+            return Problem(ExitCode.JOB_FAILED, "Job failed", str(error), code=error.code.value)
+        case TemporaryError() | ConnectionError() | TimeoutError():
+            return Problem(ExitCode.LATER, "Try again later", str(error))
+        case OSError():
+            return _file_problem(error)
+        case InternalError():
+            return Problem(ExitCode.INTERNAL, "Internal error", str(error))
+        case _:
+            return _unexpected(error)
+
+
+def _file_problem(error: OSError) -> Problem:
+    where = str(error.filename or "")
+    reason = error.strerror or type(error).__name__
+    return Problem(ExitCode.INPUT, "Input refused", f"{where}: {reason}" if where else reason, where=where)
+
+
+def _unexpected(error: Exception) -> Problem:
+    # The text of a foreign exception may quote data, so only its class and its place are shown.
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" at {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
+    return Problem(
+        ExitCode.INTERNAL, "Internal error", f"{type(error).__name__}{place}; please report it (SECURITY.md)"
+    )
+
+
+def usage_problem(error: TyperException) -> Problem:
+    """Words of the command line that do not parse, and where to read how they should be."""
+    context = getattr(error, "ctx", None)
+    remedy = f"See: {context.command_path} --help" if context is not None else ""
+    detail = error.format_message() or "a command is missing"
+    return Problem(ExitCode.USAGE, "Wrong usage", f"{detail.rstrip('.')}. {remedy}".rstrip(), remedy=remedy)
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` stands among the words of the command line, before a lone `--`."""
+    words = list(arguments)
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def print_report(report: Report, *, as_json: bool) -> None:
+    """The report on standard output."""
+    _write(_dump(report.document) if as_json else report.text)
+
+
+def print_problem(problem: Problem, *, as_json: bool) -> None:
+    """The text on standard error; with `--json` also the problem object on standard output."""
+    if as_json:
+        _write(_dump(problem.document))
+    else:
+        sys.stderr.write(problem.text + "\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _dump(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
