@@ -21,9 +21,14 @@ class JobOffer(WireModel):
 
 
 class JobAccept(WireModel):
-    """agent -> cloud. `ephemeral` is the agent's X25519 public key of this job (32 bytes)."""
+    """agent -> cloud. `ephemeral`: X25519 public key of this job (32 bytes).
+
+    `state`: the hidden state of round 0, which the cloud needs for the context of the first masks and cannot
+    compute, because it does not know the federation secret (docs/adr/0004).
+    """
 
     mh: Hex32
+    state: Hex32
     snapshot_sha256: Hex32
     ephemeral: Base64Url
 

@@ -1,0 +1,474 @@
+"""The cloud's role as pure steps: (job, message, now) to (job, effects). Rules C2 to C5 of protocol section 8.
+
+Enforced here, in this order for a message of a member:
+1. the job is alive (an attestation is also taken from a finished one);
+2. the sender was invited, its chain of envelopes has no gap, and `mh` is the job's manifest;
+3. the type fits the state, round and attempt (`late`, `wrong_round`);
+4. nothing was said twice (`replay_conflict`; identical repeats are answered before they reach a step).
+Signatures, sizes and ciphertexts are checked before by the shell; time is an argument and a deadline an event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from shared.errors import ErrorCode, InternalError, JobCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.effects import (
+    AcceptContribution,
+    Broadcast,
+    CloudEffect,
+    ComputeSum,
+    DropContributions,
+    Note,
+)
+from shared.protocol.envelopes import Chain, Sealed, body_of
+from shared.protocol.layout import next_prompts, root_prompts, root_slots
+from shared.protocol.states import CLOUD_TRANSITIONS, TERMINAL_CLOUD_STATES, CloudEvent, CloudState, follow
+from shared.secure_tree.context import RoundContext
+from shared.wire.base import encode_base64url
+from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
+from shared.wire.manifest import Manifest
+from shared.wire.rounds import (
+    Abort,
+    Aggregate,
+    Attest,
+    Decision,
+    JobAccept,
+    JobDecline,
+    JobDone,
+    JobOffer,
+    Notify,
+    Prompt,
+    Roster,
+    RoundOpen,
+)
+
+Statement = Decision | Notify
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What the cloud knows of one invited hospital in one job."""
+
+    id: AgentId
+    chain: Chain = Chain()
+    certificate: bytes = b""
+    accept: SignedEnvelope | None = None
+    declined: str | None = None
+    contributed: str | None = None
+    decision: SignedEnvelope | None = None
+    attested: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job at the cloud, complete: the store keeps exactly this.
+
+    `deadline`, `waiting_since`, `paused_since`: Unix seconds. `slots`: cells of the open round.
+    `expected_state`: hidden state that the context of the open round is made of.
+    """
+
+    manifest: Manifest
+    mh: str
+    state: CloudState = CloudState.CREATED
+    round: int = 0
+    attempt: int = 0
+    roster: tuple[AgentId, ...] = ()
+    members: Mapping[AgentId, Member] = field(default_factory=dict)
+    slots: int = 0
+    prompts: tuple[Prompt, ...] = ()
+    expected_state: str = ""
+    shrinks: int = 0
+    deadline: int = 0
+    waiting_since: int = 0
+    paused_since: int | None = None
+    failure: JobCode | None = None
+    chain: Chain = Chain()
+    head: str = "0" * 64
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job is done, failed or cancelled."""
+        return self.state in TERMINAL_CLOUD_STATES
+
+    @property
+    def waiting_for(self) -> tuple[AgentId, ...]:
+        """The members whose next message the job waits for, sorted."""
+        if self.state is CloudState.INVITING:
+            return _missing(self, [m for m in self.members.values() if m.accept is None and m.declined is None])
+        if self.state is CloudState.COLLECTING:
+            return _missing(self, [self.members[a] for a in self.roster if self.members[a].contributed is None])
+        if self.state is CloudState.DECIDING:
+            return _missing(self, [self.members[a] for a in self.roster if self.members[a].decision is None])
+        return ()
+
+    def context(self) -> RoundContext:
+        """The context that masks, labels and tags of the open round are bound to (protocol section 2)."""
+        roster = tuple(
+            (agent, hashlib.sha256(self.members[agent].certificate).digest()) for agent in self.roster
+        )
+        return RoundContext(
+            mh=bytes.fromhex(self.mh),
+            round=self.round,
+            attempt=self.attempt,
+            roster=roster,
+            state=bytes.fromhex(self.expected_state),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The job after a step, and what the shell must do in the same transaction."""
+
+    job: Job
+    effects: tuple[CloudEffect, ...] = ()
+
+
+def _missing(job: Job, members: list[Member]) -> tuple[AgentId, ...]:
+    return tuple(sorted(member.id for member in members))
+
+
+def _moved(job: Job, event: CloudEvent) -> Job:
+    return replace(job, state=follow(CLOUD_TRANSITIONS, job.state, event))
+
+
+def _with_member(job: Job, member: Member) -> Job:
+    return replace(job, members={**job.members, member.id: member})
+
+
+def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) -> Step:
+    """A new job: every invited agent is offered the manifest.
+
+    Args: certificates: DER of each invited agent's certificate.
+    """
+    members = {AgentId(a): Member(AgentId(a), certificate=certificates[AgentId(a)]) for a in manifest.invited}
+    mh = hashlib.sha256(manifest.canonical()).hexdigest()
+    job = Job(manifest, mh, members=members, waiting_since=now, deadline=now + manifest.deadlines.invite_seconds)
+    offer = Broadcast(MessageType.JOB_OFFER, 0, 0, JobOffer(manifest=manifest))
+    note = Note("invited", {"hospitals": list(manifest.invited)})
+    return Step(_moved(job, CloudEvent.INVITE), (offer, note))
+
+
+def receive(job: Job, sealed: Sealed, now: int) -> Step:
+    """One member's message. Raises: PeerError: with the code of section 13 that fits; the job is unchanged."""
+    envelope = sealed.envelope
+    member = _sender(job, envelope)
+    handler = _HANDLERS.get(envelope.type)
+    if handler is None:
+        raise PeerError(ErrorCode.MALFORMED, f"the cloud takes no {envelope.type} message")
+    if job.is_over and not (envelope.type is MessageType.ATTEST and job.state is CloudState.DONE):
+        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
+    job = _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
+    return handler(job, sealed, now)
+
+
+def _sender(job: Job, envelope: Envelope) -> Member:
+    member = job.members.get(AgentId(envelope.sender))
+    if member is None:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not invited to job {job.manifest.job}")
+    if envelope.mh != job.mh:
+        raise PeerError(ErrorCode.MALFORMED, "mh is not the hash of this job's manifest")
+    if (envelope.seq, envelope.prev) != (member.chain.seq, member.chain.prev):
+        raise PeerError(
+            ErrorCode.REPLAY_CONFLICT, f"expected seq {member.chain.seq} of {member.id} and its prev, got seq {envelope.seq}"
+        )
+    return member
+
+
+def _current(job: Job, envelope: Envelope, wanted: CloudState) -> Member:
+    """The sender, once the message is seen to belong to the open round in the wanted state."""
+    here, there = (job.round, job.attempt), (envelope.round, envelope.attempt)
+    if there < here or (there == here and _is_past(job.state, wanted)):
+        raise PeerError(ErrorCode.LATE, f"round {here[0]} attempt {here[1]} is {job.state}; this came for {there}")
+    if there != here or job.state is not wanted:
+        raise PeerError(ErrorCode.WRONG_ROUND, f"round {here[0]} attempt {here[1]} is open, got {there}")
+    if envelope.sender not in job.roster:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not in the roster of this round")
+    return job.members[AgentId(envelope.sender)]
+
+
+_ORDER: Final = (CloudState.KEYING, CloudState.COLLECTING, CloudState.COMMITTED, CloudState.DECIDING)
+
+
+def _is_past(state: CloudState, wanted: CloudState) -> bool:
+    return state in _ORDER and _ORDER.index(state) > _ORDER.index(wanted)
+
+
+# --- answers to the offer -------------------------------------------------------------------------------------
+
+
+def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
+    member = _invited(job, sealed.envelope)
+    body = body_of(sealed.envelope, JobAccept)
+    known = {m.accept.envelope.body["state"] for m in job.members.values() if m.accept is not None}
+    if body.mh != job.mh:
+        raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
+    if known - {body.state}:
+        raise PeerError(
+            ErrorCode.ROSTER_MISMATCH,
+            "the first state differs from the other hospitals': import the newest key bundle of the trusted authority",
+        )
+    job = _with_member(job, replace(member, accept=sealed.signed))
+    note = Note("accepted", {"hospital": member.id})
+    return _after_answer(_moved(job, CloudEvent.ANSWER), (note,), now)
+
+
+def _on_decline(job: Job, sealed: Sealed, now: int) -> Step:
+    member = _invited(job, sealed.envelope)
+    body = body_of(sealed.envelope, JobDecline)
+    job = _with_member(job, replace(member, declined=body.code))
+    note = Note("declined", {"hospital": member.id, "code": body.code})
+    return _after_answer(_moved(job, CloudEvent.ANSWER), (note,), now)
+
+
+def _invited(job: Job, envelope: Envelope) -> Member:
+    member = job.members[AgentId(envelope.sender)]
+    if job.state is not CloudState.INVITING:
+        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} takes no more answers: {job.state}")
+    if member.accept is not None or member.declined is not None:
+        raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already answered")
+    return member
+
+
+def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
+    if job.waiting_for:
+        return Step(job, effects)
+    step = _close_invitation(job, now)
+    return Step(step.job, effects + step.effects)
+
+
+def _close_invitation(job: Job, now: int) -> Step:
+    accepted = sorted(m.id for m in job.members.values() if m.accept is not None)
+    if len(accepted) < job.manifest.min_hospitals:
+        return fail(job, JobCode.DEADLINE)
+    job = replace(_moved(job, CloudEvent.FIX_ROSTER), roster=tuple(accepted))
+    accepts = [_present(job.members[a].accept) for a in job.roster]
+    job = replace(job, expected_state=str(accepts[0].envelope.body["state"]))
+    roster = Roster(
+        accepts=accepts,
+        certificates=[encode_base64url(job.members[a].certificate) for a in job.roster],
+        roster_hash=job.context().roster_hash.hex(),
+    )
+    fixed = Note("roster", {"hospitals": [str(a) for a in job.roster]})
+    manifest = job.manifest
+    job = replace(job, slots=root_slots(manifest.schema_))
+    if manifest.profile == "paper":
+        job = replace(job, prompts=root_prompts(manifest.schema_))
+    opened = _open_round(job, now, decisions=[])
+    return Step(opened.job, (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects))
+
+
+def _present(signed: SignedEnvelope | None) -> SignedEnvelope:
+    if signed is None:
+        raise InternalError("a roster member without its signed statement")
+    return signed
+
+
+# --- rounds ---------------------------------------------------------------------------------------------------
+
+
+def _open_round(job: Job, now: int, decisions: list[SignedEnvelope], event: CloudEvent = CloudEvent.OPEN_ROUND) -> Step:
+    deadline = now + job.manifest.deadlines.round_seconds
+    job = replace(_moved(job, event), deadline=deadline, waiting_since=now, paused_since=None)
+    body = RoundOpen(
+        roster=[str(a) for a in job.roster],
+        slots=job.slots,
+        deadline=deadline,
+        decisions=decisions,
+        prompts=list(job.prompts) if job.manifest.profile == "paper" else None,
+    )
+    note = Note("round_open", {"round": job.round, "attempt": job.attempt, "slots": job.slots})
+    return Step(job, (Broadcast(MessageType.ROUND_OPEN, job.round, job.attempt, body), note))
+
+
+def _on_contribution(job: Job, sealed: Sealed, now: int) -> Step:
+    member = _current(job, sealed.envelope, CloudState.COLLECTING)
+    if member.contributed is not None:
+        raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already contributed to this round")
+    job = _with_member(job, replace(member, contributed=sealed.sha256))
+    job = _resumed(_moved(job, CloudEvent.CONTRIBUTE))
+    effects: tuple[CloudEffect, ...] = (
+        AcceptContribution(),
+        Note("contributed", {"hospital": member.id, "round": job.round}),
+    )
+    if not job.waiting_for:
+        effects += (ComputeSum(job.round, job.attempt),)
+    return Step(job, effects)
+
+
+def _resumed(job: Job) -> Job:
+    return job if job.waiting_for else replace(job, paused_since=None)
+
+
+def summed(job: Job, round: int, attempt: int, ciphertexts: list[str], now: int) -> Step:
+    """The sum of (round, attempt) is computed: commit it and send it to every member (rule C2).
+
+    Raises: PeerError: `wrong_round`: the job has moved on and the sum must be thrown away.
+    """
+    if (job.state, job.round, job.attempt) != (CloudState.COLLECTING, round, attempt) or job.waiting_for:
+        raise PeerError(ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum")
+    job = _moved(_moved(job, CloudEvent.COMMIT), CloudEvent.SEND_SUMS)
+    job = replace(job, waiting_since=now, deadline=now + job.manifest.deadlines.round_seconds)
+    body = Aggregate(
+        ciphertexts=ciphertexts,
+        roster_hash=job.context().roster_hash.hex(),
+        contributions=[(str(a), str(job.members[a].contributed)) for a in job.roster],
+        head=job.head,
+    )
+    note = Note("aggregate", {"round": round, "ciphertexts": len(ciphertexts)})
+    return Step(job, (Broadcast(MessageType.AGGREGATE, round, attempt, body), DropContributions(), note))
+
+
+def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
+    wanted = MessageType.NOTIFY if job.manifest.profile == "paper" else MessageType.DECISION
+    if sealed.envelope.type is not wanted:
+        raise PeerError(ErrorCode.MALFORMED, f"profile {job.manifest.profile} decides by {wanted}")
+    member = _current(job, sealed.envelope, CloudState.DECIDING)
+    if member.decision is not None:
+        raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decided this round")
+    statement = _statement(sealed.envelope)
+    job = _resumed(_with_member(_moved(job, CloudEvent.DECIDE), replace(member, decision=sealed.signed)))
+    note = Note("decided", {"hospital": member.id, "round": job.round})
+    if any(_essence(statement) != _essence(other) for other in _statements(job)):
+        step = fail(job, JobCode.DIVERGED)
+    elif job.waiting_for:
+        step = Step(job)
+    else:
+        step = _after_decisions(job, statement, now)
+    return Step(step.job, (note, *step.effects))
+
+
+def _statement(envelope: Envelope) -> Statement:
+    return body_of(envelope, Notify if envelope.type is MessageType.NOTIFY else Decision)
+
+
+def _statements(job: Job) -> list[Statement]:
+    signed = (job.members[a].decision for a in job.roster)
+    return [_statement(s.envelope) for s in signed if s is not None]
+
+
+def _essence(statement: Statement) -> bytes:
+    """What must be equal at every hospital: all but the log head it has last seen."""
+    return statement.model_copy(update={"head": "0" * 64}).canonical()
+
+
+def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
+    decisions = [_present(job.members[a].decision) for a in job.roster]
+    if isinstance(statement, Notify):
+        prompts = next_prompts(job.prompts, statement.decisions)
+        done, nodes = not prompts, len(prompts)
+        job = replace(job, prompts=prompts, slots=root_slots(job.manifest.schema_, prompts))
+    else:
+        done, nodes = statement.done, statement.next_nodes
+        job = replace(job, slots=statement.next_slots)
+    job = replace(job, expected_state=statement.state)
+    if done:
+        job = replace(_moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
+        done_body = JobDone(decisions=decisions)
+        return Step(job, (Broadcast(MessageType.JOB_DONE, job.round, job.attempt, done_body), Note("done")))
+    fresh = {a: replace(m, contributed=None, decision=None) for a, m in job.members.items()}
+    job = replace(job, members=fresh, round=job.round + 1, attempt=0)
+    opened = _open_round(job, now, decisions)
+    return Step(opened.job, (Note("level", {"round": job.round, "nodes": nodes}), *opened.effects))
+
+
+def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:
+    if job.state is not CloudState.DONE:
+        raise PeerError(ErrorCode.WRONG_ROUND, f"nothing to attest: job {job.manifest.job} is {job.state}")
+    member = job.members[AgentId(sealed.envelope.sender)]
+    body = body_of(sealed.envelope, Attest)
+    if member.id not in job.roster or member.attested is not None:
+        raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already attested or is not in the roster")
+    if body.tree is not None and not job.manifest.publish_tree:
+        raise PeerError(ErrorCode.MALFORMED, "this job does not publish its tree; attest by the hash alone")
+    if body.tree is not None and hashlib.sha256(body.tree.encode()).hexdigest() != body.tree_sha256:
+        raise PeerError(ErrorCode.MALFORMED, "tree_sha256 is not the hash of the tree that came with it")
+    if body.state != job.expected_state:
+        raise PeerError(ErrorCode.MALFORMED, "the attested state is not the one all hospitals decided")
+    job = _with_member(_moved(job, CloudEvent.ATTEST), replace(member, attested=body.tree_sha256))
+    return Step(job, (Note("attested", {"hospital": member.id, "tree_sha256": body.tree_sha256}),))
+
+
+def _on_abort(job: Job, sealed: Sealed, now: int) -> Step:
+    body = body_of(sealed.envelope, Abort)
+    note = Note("aborted_by", {"hospital": sealed.envelope.sender, "code": body.code})
+    step = fail(job, body.code)
+    return Step(step.job, (note, *step.effects))
+
+
+_HANDLERS: Final = {
+    MessageType.JOB_ACCEPT: _on_accept,
+    MessageType.JOB_DECLINE: _on_decline,
+    MessageType.CONTRIBUTION: _on_contribution,
+    MessageType.DECISION: _on_decision,
+    MessageType.NOTIFY: _on_decision,
+    MessageType.ATTEST: _on_attest,
+    MessageType.ABORT: _on_abort,
+}
+
+
+# --- time and people ------------------------------------------------------------------------------------------
+
+
+def tick(job: Job, now: int) -> Step:
+    """What the clock brings: an invitation closes, round 0 shrinks (C3), a silent member pauses the job (C4)."""
+    if job.is_over or now < job.deadline or not job.waiting_for:
+        return Step(job)
+    if job.state is CloudState.INVITING:
+        return _close_invitation(job, now)
+    if _may_shrink(job):
+        return _shrink(job, now)
+    if job.paused_since is None:
+        note = Note("paused", {"waiting_for": [str(a) for a in job.waiting_for]})
+        return Step(replace(job, paused_since=now), (note,))
+    if now >= job.paused_since + job.manifest.deadlines.pause_seconds:
+        committed = job.round > 0 or job.state is CloudState.DECIDING
+        return fail(job, JobCode.MEMBER_LOST if committed else JobCode.DEADLINE)
+    return Step(job)
+
+
+def _may_shrink(job: Job) -> bool:
+    rest = len(job.roster) - len(job.waiting_for)
+    return (
+        job.state is CloudState.COLLECTING
+        and job.round == 0
+        and job.shrinks < job.manifest.max_shrinks
+        and rest >= job.manifest.min_hospitals
+    )
+
+
+def _shrink(job: Job, now: int) -> Step:
+    silent = set(job.waiting_for)
+    fresh = {a: replace(m, contributed=None) for a, m in job.members.items()}
+    job = replace(
+        job,
+        members=fresh,
+        roster=tuple(a for a in job.roster if a not in silent),
+        attempt=job.attempt + 1,
+        shrinks=job.shrinks + 1,
+    )
+    opened = _open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
+    note = Note("shrunk", {"without": sorted(str(a) for a in silent)})
+    return Step(opened.job, (DropContributions(), note, *opened.effects))
+
+
+def cancel(job: Job) -> Step:
+    """A person stops the job. Raises: PeerError: `late`: it is already over."""
+    if job.is_over:
+        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
+    return _end(job, CloudEvent.CANCEL, JobCode.CANCELLED)
+
+
+def fail(job: Job, code: JobCode) -> Step:
+    """The job ends without a tree; every member is told the code."""
+    return _end(job, CloudEvent.FAIL, code)
+
+
+def _end(job: Job, event: CloudEvent, code: JobCode) -> Step:
+    job = replace(_moved(job, event), failure=code, paused_since=None)
+    abort = Broadcast(MessageType.ABORT, job.round, job.attempt, Abort(code=code))
+    return Step(job, (abort, DropContributions(), Note("ended", {"code": code})))

@@ -1,0 +1,47 @@
+"""What a step asks its shell to do. Effects are data; the shell carries them out in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shared.wire.base import WireModel
+from shared.wire.envelope import MessageType
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    """Sign and queue one message for every member of the job."""
+
+    type: MessageType
+    round: int
+    attempt: int
+    body: WireModel
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptContribution:
+    """Keep the ciphertexts of this contribution until the sum is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class DropContributions:
+    """Delete every stored contribution of the job: they are summed, superseded or of no more use."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComputeSum:
+    """All contributions of (round, attempt) are in: sum them off the event loop, then call `summed`."""
+
+    round: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line for the people who watch the job; ids, rounds and sizes only."""
+
+    kind: str
+    data: dict[str, str | int | bool | list[str]] = field(default_factory=dict)
+
+
+CloudEffect = Broadcast | AcceptContribution | DropContributions | ComputeSum | Note

@@ -1,0 +1,123 @@
+"""What differs between the two Paillier profiles: how counts are hidden, how sums are opened, what is stated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from shared.crypto.derivation import lp
+from shared.crypto.paillier import CountCipher
+from shared.crypto.wrapping import WrappingKey
+from shared.errors import ErrorCode, InternalError, PeerError
+from shared.protocol.participation import Participation
+from shared.rng import RandomBytes, random_bytes
+from shared.secure_tree import aggregate, contribution, paper
+from shared.secure_tree.context import RoundContext
+from shared.tree.frontier import NodeQuery, path_text
+from shared.wire.base import decode_base64url, encode_base64url
+from shared.wire.rounds import (
+    Aggregate,
+    Contribution,
+    Decision,
+    Notify,
+    PaperContribution,
+    PaperMatrix,
+    PaperNodeDecision,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundKeys:
+    """What a hospital needs to hide counts and open sums. `secret`: the federation secret G, 32 bytes."""
+
+    cipher: CountCipher = field(repr=False)
+    secret: bytes = field(repr=False)
+    random_bytes: RandomBytes = random_bytes
+
+
+def contribution_body(
+    participation: Participation, counts: Sequence[int], seed: bytes, keys: RoundKeys, hidden: bytes
+) -> Contribution | PaperContribution:
+    """The message that hides `counts` (cells of the open round, in order) by the job's profile."""
+    if len(counts) != participation.growth.slot_count:
+        raise InternalError("the records room counted another number of cells than was asked")
+    if participation.manifest.profile == "paper":
+        return _paper_contribution(participation, counts, keys)
+    context = participation.context(hidden)
+    ciphertexts = contribution.build_contribution(
+        keys.cipher,
+        context,
+        participation.own,
+        keys.secret,
+        counts,
+        participation.ephemeral_private,
+        {peer.id: peer.ephemeral for peer in participation.peers() if peer.id != participation.own},
+        seed,
+    )
+    wrapped = _wrapping_key(participation).wrap(seed, seed_label(context, participation.own))
+    return Contribution(
+        ciphertexts=[encode_base64url(c) for c in ciphertexts],
+        seed=encode_base64url(wrapped),
+        head=participation.head,
+    )
+
+
+def seed_label(context: RoundContext, agent: str) -> bytes:
+    """The OAEP label `ctx || lp(i)` (protocol 6.1)."""
+    return context.ctx + lp(agent)
+
+
+def _wrapping_key(participation: Participation) -> WrappingKey:
+    return WrappingKey.from_der(decode_base64url(participation.manifest.rsa_public_key, what="rsa_public_key"))
+
+
+def open_sums(participation: Participation, body: Aggregate, keys: RoundKeys, hidden: bytes) -> list[int]:
+    """The summed cells of the open round, checked (protocol 6.3). Raises: JobFailure."""
+    raw = [decode_base64url(text, what="aggregate ciphertext") for text in body.ciphertexts]
+    slots = participation.growth.slot_count
+    if participation.manifest.profile == "paper":
+        if len(raw) != slots:
+            raise PeerError(ErrorCode.MALFORMED, f"aggregate: expected {slots} ciphertexts, got {len(raw)}")
+        return paper.open_matrix(keys.cipher, raw)
+    return aggregate.open_aggregate(keys.cipher, participation.context(hidden), keys.secret, slots, raw)
+
+
+def statement_body(participation: Participation, hidden: bytes) -> Decision | Notify:
+    """What this hospital tells the others it has decided (protocol 6.4; paper: section 5 step 4)."""
+    growth = participation.growth
+    if participation.manifest.profile == "paper":
+        decisions = [PaperNodeDecision.model_validate(decision) for decision in growth.last_decisions]
+        return Notify(state=hidden.hex(), decisions=decisions, head=participation.head)
+    return Decision(
+        state=hidden.hex(),
+        next_nodes=growth.open_nodes,
+        next_slots=growth.slot_count,
+        done=growth.is_done,
+        head=participation.head,
+    )
+
+
+def _paper_contribution(participation: Participation, counts: Sequence[int], keys: RoundKeys) -> PaperContribution:
+    """One nonce a matrix, cell by cell (protocol section 5 step 2)."""
+    rsa_key = _wrapping_key(participation)
+    schema = participation.manifest.schema_
+    matrices, start = [], 0
+    for query, attribute in _tables(participation.growth.queries):
+        cells = len(schema.attributes[attribute].values) * len(query.classes)
+        nonce = keys.random_bytes(paper.NONCE_BYTES)
+        hidden = paper.build_matrix(keys.cipher, counts[start : start + cells], int.from_bytes(nonce, "big"))
+        matrices.append(
+            PaperMatrix(
+                node=path_text(query.path),
+                attribute=attribute,
+                ciphertexts=[encode_base64url(c) for c in hidden],
+                nonce=encode_base64url(paper.wrap_nonce(rsa_key, nonce)),
+            )
+        )
+        start += cells
+    return PaperContribution(matrices=matrices, head=participation.head)
+
+
+def _tables(queries: Sequence[NodeQuery]) -> list[tuple[NodeQuery, int]]:
+    return [(query, attribute) for query in queries for attribute in query.attributes]
+
