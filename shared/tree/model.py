@@ -1,0 +1,181 @@
+"""The tree itself: leaves, splits, canonical JSON and its hash (protocol section 4).
+
+Walks are loops, not recursion: a path may be as long as there are attributes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from shared.errors import InputError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """An end of the tree: a class index, and the training records per class where they are kept."""
+
+    label: int
+    counts: tuple[int, ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A question: an attribute index and one subtree per value, in the order of the schema.
+
+    `majority` is the class index that answers where a record has no usable value; None if it was not kept.
+    """
+
+    attribute: int
+    kids: tuple[Node, ...]
+    majority: int | None = None
+    counts: tuple[int, ...] | None = field(default=None, repr=False)
+
+
+Node = Leaf | Split
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A decision tree over a schema's indices."""
+
+    root: Node
+
+    def canonical(self) -> str:
+        """The final tree JSON of section 4, canonical: `{"attr":a,"kids":[...]}` or `{"leaf":c}`."""
+        return fold(
+            self.root,
+            lambda leaf: f'{{"leaf":{leaf.label}}}',
+            lambda split, kids: f'{{"attr":{split.attribute},"kids":[{",".join(kids)}]}}',
+        )
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the canonical JSON, lower-case hex: equal for equal trees, counts aside."""
+        return hashlib.sha256(self.canonical().encode("ascii")).hexdigest()
+
+    @property
+    def node_count(self) -> int:
+        """Splits and leaves."""
+        return sum(1 for _ in self.nodes())
+
+    @property
+    def leaf_count(self) -> int:
+        """Leaves, empty ones included."""
+        return sum(isinstance(node, Leaf) for node in self.nodes())
+
+    @property
+    def depth(self) -> int:
+        """Questions on the longest path; 0 for a tree that is one leaf."""
+        return fold(self.root, lambda _: 0, lambda _, depths: 1 + max(depths))
+
+    def nodes(self) -> Iterator[Node]:
+        """All nodes, a split before its subtrees, these in value order."""
+        pending: list[Node] = [self.root]
+        while pending:
+            node = pending.pop()
+            yield node
+            if isinstance(node, Split):
+                pending.extend(reversed(node.kids))
+
+    def without_counts(self) -> Tree:
+        """The same tree with labels and majorities only."""
+        return Tree(fold(self.root, _bare_leaf, _bare_split))
+
+    def to_json(self, *, with_counts: bool) -> dict[str, Any]:
+        """A plain form that `from_json` reads: `canonical` with `majority`, and `counts` if wanted."""
+        return fold(
+            self.root,
+            lambda leaf: {"leaf": leaf.label} | _counts_member(leaf, with_counts),
+            lambda split, kids: (
+                {"attr": split.attribute, "kids": kids}
+                | ({} if split.majority is None else {"majority": split.majority})
+                | _counts_member(split, with_counts)
+            ),
+        )
+
+    @classmethod
+    def from_json(cls, data: Any) -> Tree:
+        """A tree from `to_json` or from parsed canonical JSON. Raises: InputError: another form."""
+        return cls(_rebuild(data))
+
+
+def fold(root: Node, of_leaf: Callable[[Leaf], T], of_split: Callable[[Split, list[T]], T]) -> T:
+    """One value per node from the bottom up; `of_split` gets its subtrees' values in value order."""
+    pending: list[tuple[Node, bool]] = [(root, False)]
+    done: list[T] = []
+    while pending:
+        node, kids_done = pending.pop()
+        if isinstance(node, Leaf):
+            done.append(of_leaf(node))
+        elif kids_done:
+            kids = done[-len(node.kids) :]
+            del done[-len(node.kids) :]
+            done.append(of_split(node, kids))
+        else:
+            pending.append((node, True))
+            pending.extend((kid, False) for kid in reversed(node.kids))
+    return done[0]
+
+
+def _bare_leaf(leaf: Leaf) -> Node:
+    return Leaf(leaf.label)
+
+
+def _bare_split(split: Split, kids: list[Node]) -> Node:
+    return Split(split.attribute, tuple(kids), split.majority)
+
+
+def _counts_member(node: Node, wanted: bool) -> dict[str, Any]:
+    return {"counts": list(node.counts)} if wanted and node.counts is not None else {}
+
+
+def _rebuild(data: Any) -> Node:
+    pending: list[tuple[Any, bool]] = [(data, False)]
+    done: list[Node] = []
+    while pending:
+        entry, kids_done = pending.pop()
+        if kids_done:
+            kids = tuple(done[-len(entry["kids"]) :])
+            del done[-len(kids) :]
+            majority = None if "majority" not in entry else _index(entry["majority"])
+            done.append(Split(_index(entry["attr"]), kids, majority, _counts(entry)))
+        elif isinstance(entry, dict) and {"leaf"} <= set(entry) <= {"leaf", "counts"}:
+            done.append(Leaf(_index(entry["leaf"]), _counts(entry)))
+        else:
+            _check_split(entry)
+            pending.append((entry, True))
+            pending.extend((kid, False) for kid in reversed(entry["kids"]))
+    return done[0]
+
+
+def _check_split(entry: Any) -> None:
+    known = isinstance(entry, dict) and {"attr", "kids"} <= set(entry) <= {
+        "attr",
+        "kids",
+        "majority",
+        "counts",
+    }
+    if not known or not isinstance(entry["kids"], list) or not entry["kids"]:
+        raise InputError(
+            'a node is {"leaf":c} or {"attr":a,"kids":[...]} with at least one subtree', where="tree"
+        )
+
+
+def _counts(entry: dict[str, Any]) -> tuple[int, ...] | None:
+    counts = entry.get("counts")
+    if counts is None:
+        return None
+    if not isinstance(counts, list):
+        raise InputError("counts are a list of integers", where="tree")
+    return tuple(_index(count) for count in counts)
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise InputError("expected an integer that is not negative", where="tree")
+    return value
