@@ -1,0 +1,159 @@
+"""Growing a tree level by level from summed counts (protocol section 4).
+
+`Growth` is an immutable state: it says which cells it wants (`queries`), takes their sums (`absorb`) and is
+then the next state. Where the sums come from (pooled rows, decrypted aggregates) is not known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shared.errors import InternalError
+from shared.tree.frontier import NodeQuery, OpenNode, assemble, open_children, root_node
+from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.paths import NodePath, path_order
+from shared.tree.schema import Schema
+from shared.tree.splitting import GrowthRules, LeafDecision, NodeDecision, NodeTables, SplitDecision, decide
+
+Levels = tuple[tuple[NodeDecision, ...], ...]
+"""Decisions by depth, each level in frontier order."""
+
+_STATE_LABEL: Final = b"ppsdt/1/tree"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A tree that is being grown, at the start of a round.
+
+    `depth`: levels decided so far, which is also the depth of the frontier. `state`: the hash S_depth that
+    chains all decisions (32 bytes). A level whose cells all follow from known sums is decided together
+    with the one above it: `depth` and `state` advance then by more than one level for one round.
+    """
+
+    schema: Schema = field(repr=False)
+    rules: GrowthRules
+    depth: int
+    state: bytes = field(repr=False)
+    frontier: tuple[OpenNode, ...] = field(repr=False)
+    parents: Mapping[NodePath, NodeTables] = field(repr=False)
+    history: Levels = field(repr=False)
+    last_depth: int = 0
+
+    @classmethod
+    def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> Growth:
+        """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes."""
+        state = hashlib.sha256(_STATE_LABEL + mh).digest()
+        return cls(schema, rules, 0, state, (root_node(schema),), {}, ())
+
+    @property
+    def queries(self) -> tuple[NodeQuery, ...]:
+        """What to count, in frontier order; a node all of whose cells are known is not listed."""
+        return tuple(node.query for node in self.frontier if node.asked)
+
+    @property
+    def slot_count(self) -> int:
+        """Cells asked for in this round, 0 only when done."""
+        return sum(query.cell_count(self.schema) for query in self.queries)
+
+    @property
+    def open_nodes(self) -> int:
+        """Nodes that this round decides, the ones whose cells are all known included."""
+        return len(self.frontier)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no node is open."""
+        return not self.frontier
+
+    @property
+    def last_decisions(self) -> list[dict[str, Any]]:
+        """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
+        return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
+
+    @property
+    def tree(self) -> Tree:
+        """The finished tree, with counts. Raises: InternalError: nodes are still open."""
+        if not self.is_done:
+            raise InternalError("the tree is asked for while nodes are open")
+        return _build(self.history)
+
+    def absorb(self, counts: Sequence[int]) -> Growth:
+        """The next state from the sums of `queries`, one integer a cell, in their order.
+
+        Raises: JobFailure: `range_violation` or `inconsistent_counts`, naming at most a node.
+            InternalError: not one integer per asked cell, or nothing was asked.
+        """
+        if self.is_done:
+            raise InternalError("counts for a tree that is done")
+        grown = self._advance(counts)
+        while grown.frontier and grown.slot_count == 0:
+            grown = grown._advance(())
+        return grown
+
+    def _advance(self, counts: Sequence[int]) -> Growth:
+        """One level: assemble, check, decide, open the children."""
+        tables = assemble(self.schema, self.frontier, self.parents, counts)
+        level = tuple(
+            decide(node.path, tables[node.path], node.majority_above, self.rules) for node in self.frontier
+        )
+        children = [
+            child
+            for node, decision in zip(self.frontier, level, strict=True)
+            if isinstance(decision, SplitDecision)
+            for child in open_children(decision, node.attributes, self.rules.skip_known)
+        ]
+        children.sort(key=lambda child: path_order(child.path))
+        needed = {child.path[:-1] for child in children if child.derived}
+        return Growth(
+            self.schema,
+            self.rules,
+            self.depth + 1,
+            _next_state(self.state, level),
+            tuple(children),
+            {path: tables[path] for path in needed},
+            (*self.history, level),
+            self.depth if counts else self.last_depth,
+        )
+
+
+def grow(
+    schema: Schema,
+    rules: GrowthRules,
+    count: Callable[[Sequence[NodeQuery]], Sequence[int]],
+    mh: bytes = bytes(32),
+) -> Growth:
+    """Drive a growth to its end with a counter: cells of the queries in order, one integer each."""
+    growth = Growth.start(schema, rules, mh)
+    while not growth.is_done:
+        growth = growth.absorb(count(growth.queries))
+    return growth
+
+
+def _next_state(state: bytes, level: tuple[NodeDecision, ...]) -> bytes:
+    # ASCII text and small integers only, so sorted keys without blanks are RFC 8785's form.
+    decisions = [decision.canonical() for decision in level]
+    canonical = json.dumps(decisions, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(state + canonical.encode("ascii")).digest()
+
+
+def _build(levels: Levels) -> Tree:
+    """The tree from the decisions, bottom level first so that every subtree is there when it is needed."""
+    built: dict[NodePath, Node] = {}
+    for level in reversed(levels):
+        for decision in level:
+            built[decision.path] = _node(decision, built)
+    return Tree(built[()])
+
+
+def _node(decision: NodeDecision, built: dict[NodePath, Node]) -> Node:
+    if isinstance(decision, LeafDecision):
+        return Leaf(decision.label, decision.counts)
+    kids = tuple(
+        built.pop((*decision.path, (decision.attribute, value))) if label is None else Leaf(label, row)
+        for value, (label, row) in enumerate(zip(decision.kids, decision.rows, strict=True))
+    )
+    return Split(decision.attribute, kids, decision.majority, decision.counts)

@@ -1,0 +1,158 @@
+"""What becomes of one node once its tables are known: split or leaf (protocol section 4, rules 1, 2, 4, 5).
+
+The same rules hold in every profile, so all agents decide alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shared.errors import InputError
+from shared.tree.contingency import ContingencyTable
+from shared.tree.criteria import gain_ratio_fraction, has_zero_gain, information_gain_score
+from shared.tree.paths import NodePath, path_text
+
+Criterion = Literal["information-gain", "gain-ratio"]
+NodeTables = Mapping[int, ContingencyTable]
+"""The tables of one node by attribute index, in ascending order of the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthRules:
+    """The manifest's rules of growth; the defaults are the protocol's.
+
+    `min_node`: fewer records make a leaf. `min_child`: least records of a non-empty child. `max_depth`:
+    questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others.
+    """
+
+    criterion: Criterion = "information-gain"
+    min_node: int = 10
+    min_child: int = 5
+    max_depth: int | None = 8
+    split_on_zero_gain: bool = False
+    skip_known: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what no manifest can say. Raises: InputError."""
+        if self.criterion not in ("information-gain", "gain-ratio"):
+            raise InputError("expected information-gain or gain-ratio", where="criterion")
+        for name, value in (("min_node", self.min_node), ("min_child", self.min_child)):
+            if value < 1:
+                raise InputError("expected at least 1", where=name)
+        if self.max_depth is not None and self.max_depth < 1:
+            raise InputError("expected at least 1, or none for no limit", where="max_depth")
+
+
+@dataclass(frozen=True, slots=True)
+class LeafDecision:
+    """The root became a leaf, or no attribute of an asked node was admissible."""
+
+    path: NodePath
+    label: int
+    counts: tuple[int, ...] = field(repr=False)
+
+    def canonical(self) -> dict[str, Any]:
+        """The decision as section 4 writes it."""
+        return {"node": path_text(self.path), "leaf": self.label}
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDecision:
+    """A node splits. `kids` has one entry per value: the class index of a leaf, or None for an open child.
+
+    `rows` are the records per class of each child (shape values x classes), read off the chosen table.
+    """
+
+    path: NodePath
+    attribute: int
+    majority: int
+    kids: tuple[int | None, ...]
+    counts: tuple[int, ...] = field(repr=False)
+    rows: tuple[tuple[int, ...], ...] = field(repr=False)
+
+    def canonical(self) -> dict[str, Any]:
+        """The decision as section 4 writes it."""
+        kids = ["open" if label is None else {"leaf": label} for label in self.kids]
+        return {"node": path_text(self.path), "attr": self.attribute, "kids": kids}
+
+
+NodeDecision = LeafDecision | SplitDecision
+
+
+def decide(path: NodePath, tables: NodeTables, majority_above: int, rules: GrowthRules) -> NodeDecision:
+    """Split or leaf for one asked node. `tables` has every open attribute, at least one.
+
+    `majority_above` labels an empty node (class 0 above the root). The stop conditions of a node below
+    the root were decided from its parent's row, so only the root is tested for them here.
+    """
+    counts = next(iter(tables.values())).class_totals
+    majority = majority_label(counts, majority_above)
+    if not path and (_is_pure(counts) or sum(counts) < rules.min_node):
+        return LeafDecision(path, majority, counts)
+    attribute = best_attribute(tables, rules)
+    if attribute is None:
+        return LeafDecision(path, majority, counts)
+    rows = tables[attribute].rows
+    last_level = len(tables) == 1 or len(path) + 1 == rules.max_depth
+    kids = tuple(_kid(row, majority, last_level, rules) for row in rows)
+    return SplitDecision(path, attribute, majority, kids, counts, rows)
+
+
+def majority_label(counts: Sequence[int], majority_above: int) -> int:
+    """The class with most records, on ties the lowest index; the parent's for an empty node (rule 2)."""
+    return max(range(len(counts)), key=counts.__getitem__) if any(counts) else majority_above
+
+
+def best_attribute(tables: NodeTables, rules: GrowthRules) -> int | None:
+    """The attribute to split on, or None for a leaf: the best admissible one, unless it gains nothing.
+
+    Without `split_on_zero_gain` a chosen attribute whose gain is exactly 0 makes a leaf (rule 5).
+    """
+    best = _CHOICES[rules.criterion](tables, rules.min_child)
+    if best is None or (not rules.split_on_zero_gain and has_zero_gain(tables[best])):
+        return None
+    return best
+
+
+def is_admissible(table: ContingencyTable, min_child: int) -> bool:
+    """Whether every child that is not empty has at least `min_child` records (rule 4)."""
+    return all(total == 0 or total >= min_child for total in table.row_totals)
+
+
+def _by_information_gain(tables: NodeTables, min_child: int) -> int | None:
+    best, best_score = None, 0
+    for attribute, table in tables.items():
+        if not is_admissible(table, min_child):
+            continue
+        score = information_gain_score(table)
+        if best is None or score > best_score:
+            best, best_score = attribute, score
+    return best
+
+
+def _by_gain_ratio(tables: NodeTables, min_child: int) -> int | None:
+    """Greatest fraction by cross-multiplication; an attribute with all records in one value has no ratio."""
+    best, best_gain, best_split = None, 0, 1
+    for attribute, table in tables.items():
+        if not is_admissible(table, min_child):
+            continue
+        gain, split = gain_ratio_fraction(table)
+        if split > 0 and (best is None or gain * best_split > best_gain * split):
+            best, best_gain, best_split = attribute, gain, split
+    return best
+
+
+_CHOICES = {"information-gain": _by_information_gain, "gain-ratio": _by_gain_ratio}
+
+
+def _kid(row: tuple[int, ...], majority: int, last_level: bool, rules: GrowthRules) -> int | None:
+    if last_level or _is_pure(row) or sum(row) < rules.min_node:
+        return majority_label(row, majority)
+    return None
+
+
+def _is_pure(counts: Sequence[int]) -> bool:
+    """Whether at most one class occurs."""
+    return sum(1 for count in counts if count) <= 1
