@@ -1,0 +1,1 @@
+"""Keys, signatures, ciphertexts and key derivation; nothing here knows trees or messages."""
