@@ -35,7 +35,7 @@ def hmac_sha256(key: bytes, message: bytes) -> bytes:
 
 
 def lp(text: str) -> bytes:
-    """Length prefix: u16 big-endian byte length, then the UTF-8 text; no two lists of names concatenate alike."""
+    """Length prefix: u16 big-endian byte length, then the UTF-8 text; so no two lists of names join alike."""
     raw = text.encode()
     if len(raw) >= 2 ** (8 * _LENGTH_BYTES):
         raise InternalError("a name longer than 65535 bytes cannot be length-prefixed")

@@ -1,0 +1,59 @@
+"""The publication's own libraries, for profile paper only: `phe` for ciphertexts, `rsa` for nonces.
+
+PKCS#1 v1.5 in `rsa` has known padding and timing oracles; this profile is for test data, and every failure to
+unwrap gives the one code of a rejected contribution.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import rsa
+from phe.paillier import EncryptedNumber, PaillierPublicKey
+
+from shared.crypto.integers import from_bytes, to_bytes
+from shared.crypto.paillier import PublicKey, encode_ciphertext
+from shared.crypto.wrapping import UnwrappingKey, WrappingKey, rejected
+
+NONCE_BITS: Final = 256
+NONCE_BYTES: Final = NONCE_BITS // 8
+
+
+def phe_public(key: PublicKey) -> PaillierPublicKey:
+    """The same modulus as a `phe` key."""
+    return PaillierPublicKey(int(key.n))
+
+
+def to_phe(key: PaillierPublicKey, ciphertext: int) -> EncryptedNumber:
+    """A validated ciphertext as `phe` holds it; exponent 0: integers only."""
+    return EncryptedNumber(key, int(ciphertext), 0)
+
+
+def from_phe(key: PublicKey, number: EncryptedNumber) -> bytes:
+    """The ciphertext's bytes as it stands, without a fresh obfuscator."""
+    return encode_ciphertext(key, int(number.ciphertext(be_secure=False)))
+
+
+def wrap_nonce(key: WrappingKey, nonce: int) -> bytes:
+    """PKCS#1 v1.5 encryption of z in [0, 2^256) as 32 big-endian bytes."""
+    numbers = key.key.public_numbers()
+    return bytes(rsa.encrypt(to_bytes(nonce, NONCE_BYTES), rsa.PublicKey(numbers.n, numbers.e)))
+
+
+def unwrap_nonce(key: UnwrappingKey, wrapped: bytes) -> int:
+    """z in [0, 2^256).
+
+    Raises: PeerError: `contribution_rejected`, one text for every cause.
+    """
+    try:
+        raw = rsa.decrypt(wrapped, _rsa_private(key))
+    except rsa.DecryptionError:
+        raise rejected() from None
+    if len(raw) != NONCE_BYTES:
+        raise rejected()
+    return int(from_bytes(raw))
+
+
+def _rsa_private(key: UnwrappingKey) -> rsa.PrivateKey:
+    numbers = key.key.private_numbers()
+    return rsa.PrivateKey(numbers.public_numbers.n, numbers.public_numbers.e, numbers.d, numbers.p, numbers.q)
