@@ -1,0 +1,90 @@
+"""What an agent signs to read its inbox, and to register: requests that are not envelopes of a job.
+
+A poll is bound to the agent, the position in its inbox and a time, so that a captured header opens nothing
+but the same agent's own messages, and for `MAX_SKEW_SECONDS` only. An agent whose clock is off corrects it by the
+`Date` header of the answer; the order of messages never depends on clocks.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from pydantic import StringConstraints
+
+from shared.crypto import identity
+from shared.errors import ErrorCode, PeerError
+from shared.protocol.envelopes import Signer
+from shared.wire.base import Base64Url, Count, Hex64, Id, WireModel
+
+MAX_SKEW_SECONDS: Final = 300
+POLL_HEADER: Final = "privet-poll"
+_POLL_CONTEXT: Final = b"ppsdt/1/poll\n"
+_REGISTER_CONTEXT: Final = b"ppsdt/1/register\n"
+
+
+class Poll(WireModel):
+    """The claim in the `privet-poll` header; canonical JSON, then a dot, then the signature in hex."""
+
+    agent: Id
+    after: Count
+    time: Count
+
+
+class Registration(WireModel):
+    """What an agent tells the cloud when it joins or starts."""
+
+    certificate: Base64Url
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.+-]{1,32}$")]
+    time: Count
+
+
+class SignedRegistration(WireModel):
+    """Body of `POST /v1/hospitals`."""
+
+    registration: Registration
+    signature: Hex64
+
+
+def sign_poll(poll: Poll, signer: Signer) -> str:
+    """The header's value."""
+    canonical = poll.canonical()
+    return f"{canonical.decode()}.{signer.sign(_POLL_CONTEXT + canonical).hex()}"
+
+
+def read_poll(header: str) -> tuple[Poll, bytes]:
+    """The claim and its signature, not yet verified. Raises: PeerError: `malformed`."""
+    claim, dot, signature = header.rpartition(".")
+    if not dot or len(signature) != 128 or len(claim) > 256:
+        raise PeerError(ErrorCode.MALFORMED, f"{POLL_HEADER}: expected claim, dot, signature")
+    try:
+        raw = bytes.fromhex(signature)
+    except ValueError:
+        raise PeerError(ErrorCode.MALFORMED, f"{POLL_HEADER}: the signature is not hex") from None
+    return Poll.parse(claim.encode(), what=POLL_HEADER, max_bytes=256), raw
+
+
+def verify_poll(poll: Poll, signature: bytes, public_key: bytes, now: int) -> None:
+    """Raises: PeerError: `bad_signature`: another key, or a time that is off by more than the skew."""
+    identity.verify(public_key, signature, _POLL_CONTEXT + poll.canonical(), what=POLL_HEADER)
+    _check_time(poll.time, now)
+
+
+def sign_registration(registration: Registration, signer: Signer) -> SignedRegistration:
+    """Prove possession of the certificate's key."""
+    signature = signer.sign(_REGISTER_CONTEXT + registration.canonical()).hex()
+    return SignedRegistration(registration=registration, signature=signature)
+
+
+def verify_registration(signed: SignedRegistration, public_key: bytes, now: int) -> None:
+    """Raises: PeerError: `bad_signature`."""
+    message = _REGISTER_CONTEXT + signed.registration.canonical()
+    identity.verify(public_key, bytes.fromhex(signed.signature), message, what="registration")
+    _check_time(signed.registration.time, now)
+
+
+def _check_time(time: int, now: int) -> None:
+    if abs(time - now) > MAX_SKEW_SECONDS:
+        raise PeerError(
+            ErrorCode.BAD_SIGNATURE,
+            f"signed at {time}, it is {now} here: more than {MAX_SKEW_SECONDS} s apart; set the clock by the Date header",
+        )
