@@ -16,9 +16,10 @@ from typing import Final
 
 from shared.errors import InternalError, JobCode, JobFailure
 from shared.tree.contingency import ContingencyTable
+from shared.tree.growth_rules import GrowthRules
 from shared.tree.paths import ROOT, NodePath, path_order, path_text
 from shared.tree.schema import Schema
-from shared.tree.splitting import NodeTables, SplitDecision
+from shared.tree.splitting import NodeDecision, NodeTables, SplitDecision
 
 MAX_COUNT: Final = 2**46
 """The greatest sum that a cell may hold (protocol section 4): 1024 hospitals of 2^36 records."""
@@ -66,21 +67,35 @@ def root_node(schema: Schema) -> OpenNode:
     return OpenNode(ROOT, tuple(attributes), 0, tuple(classes), (), None)
 
 
-def open_children(split: SplitDecision, attributes: Sequence[int], skip_known: bool) -> tuple[OpenNode, ...]:
-    """The children of a split that go on, in path order. `attributes`: those open at the split."""
-    left = tuple(attribute for attribute in attributes if attribute != split.attribute)
-    codes = [value for value, label in enumerate(split.kids) if label is None]
-    paths = {value: (*split.path, (split.attribute, value)) for value in codes}
-    ordered = sorted(codes, key=lambda value: path_order(paths[value]))
-    subtractable = _subtractable(split) if skip_known else frozenset()
+def next_frontier(schema: Schema, level: Iterable[NodeDecision], rules: GrowthRules) -> tuple[OpenNode, ...]:
+    """The open nodes that the decisions of a level leave, in path order."""
+    children = (
+        child
+        for decision in level
+        if isinstance(decision, SplitDecision)
+        for child in _open_children(schema, decision, rules.skip_known)
+    )
+    return tuple(sorted(children, key=lambda child: path_order(child.path)))
+
+
+def _open_children(schema: Schema, split: SplitDecision, skip_known: bool) -> list[OpenNode]:
+    paths = {
+        value: (*split.path, (split.attribute, value))
+        for value, label in enumerate(split.kids)
+        if label is None
+    }
+    last = max(paths, key=lambda value: path_order(paths[value]), default=None)
+    used = {split.attribute, *(attribute for attribute, _ in split.path)}
+    left = tuple(attribute for attribute in range(len(schema.attributes)) if attribute not in used)
+    known = _subtractable(split) if skip_known else frozenset()
     nodes = []
-    for value in ordered:
+    for value, path in paths.items():
         row = split.rows[value]
         wanted = [c for c, total in enumerate(row) if total or not skip_known]
-        derived = tuple(c for c in wanted if value == ordered[-1] and c in subtractable)
+        derived = tuple(c for c in wanted if value == last and c in known)
         asked = tuple(c for c in wanted if c not in derived)
-        nodes.append(OpenNode(paths[value], left, split.majority, asked, derived, row))
-    return tuple(nodes)
+        nodes.append(OpenNode(path, left, split.majority, asked, derived, row))
+    return nodes
 
 
 def _subtractable(split: SplitDecision) -> frozenset[int]:

@@ -9,18 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, Final
 
 from shared.errors import InternalError
-from shared.tree.frontier import NodeQuery, OpenNode, assemble, open_children, root_node
+from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
+from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
+from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Leaf, Node, Split, Tree
-from shared.tree.paths import NodePath, path_order
+from shared.tree.paths import NodePath
 from shared.tree.schema import Schema
-from shared.tree.splitting import GrowthRules, LeafDecision, NodeDecision, NodeTables, SplitDecision, decide
-
-Levels = tuple[tuple[NodeDecision, ...], ...]
-"""Decisions by depth, each level in frontier order."""
+from shared.tree.splitting import LeafDecision, NodeDecision, NodeTables, decide
 
 _STATE_LABEL: Final = b"ppsdt/1/tree"
 
@@ -29,14 +29,15 @@ _STATE_LABEL: Final = b"ppsdt/1/tree"
 class Growth:
     """A tree that is being grown, at the start of a round.
 
-    `depth`: levels decided so far, which is also the depth of the frontier. `state`: the hash S_depth that
-    chains all decisions (32 bytes). A level whose cells all follow from known sums is decided together
-    with the one above it: `depth` and `state` advance then by more than one level for one round.
+    `mh`: the manifest's hash. `state`: S_depth, which chains all decisions (32 bytes). `parents`: tables kept
+    for the subtraction of siblings. `last_depth`: the depth that the last absorbed round asked for.
+    A level whose cells all follow from known sums is decided together with the one above it: `depth` and
+    `state` advance then by more than one level for one round.
     """
 
     schema: Schema = field(repr=False)
     rules: GrowthRules
-    depth: int
+    mh: bytes
     state: bytes = field(repr=False)
     frontier: tuple[OpenNode, ...] = field(repr=False)
     parents: Mapping[NodePath, NodeTables] = field(repr=False)
@@ -46,8 +47,12 @@ class Growth:
     @classmethod
     def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> Growth:
         """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes."""
-        state = hashlib.sha256(_STATE_LABEL + mh).digest()
-        return cls(schema, rules, 0, state, (root_node(schema),), {}, ())
+        return cls(schema, rules, mh, start_state(mh), (root_node(schema),), {}, ())
+
+    @property
+    def depth(self) -> int:
+        """Levels decided so far, which is also the depth of the open nodes."""
+        return len(self.history)
 
     @property
     def queries(self) -> tuple[NodeQuery, ...]:
@@ -100,23 +105,47 @@ class Growth:
         level = tuple(
             decide(node.path, tables[node.path], node.majority_above, self.rules) for node in self.frontier
         )
-        children = [
-            child
-            for node, decision in zip(self.frontier, level, strict=True)
-            if isinstance(decision, SplitDecision)
-            for child in open_children(decision, node.attributes, self.rules.skip_known)
-        ]
-        children.sort(key=lambda child: path_order(child.path))
-        needed = {child.path[:-1] for child in children if child.derived}
-        return Growth(
-            self.schema,
-            self.rules,
-            self.depth + 1,
-            _next_state(self.state, level),
-            tuple(children),
-            {path: tables[path] for path in needed},
-            (*self.history, level),
-            self.depth if counts else self.last_depth,
+        frontier = next_frontier(self.schema, level, self.rules)
+        needed = {child.path[:-1] for child in frontier if child.derived}
+        return replace(
+            self,
+            state=_next_state(self.state, level),
+            frontier=frontier,
+            parents={path: tables[path] for path in needed},
+            history=(*self.history, level),
+            last_depth=self.depth if counts else self.last_depth,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as plain dicts, lists, integers and text, for an agent's journal.
+
+        It holds counts: it must not leave the hospital.
+        """
+        return {
+            "mh": self.mh.hex(),
+            "state": self.state.hex(),
+            "last_depth": self.last_depth,
+            "history": levels_to_json(self.history),
+            "parents": parents_to_json(self.parents),
+        }
+
+    @classmethod
+    def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> Growth:
+        """The state that `to_json` wrote under the same schema and rules.
+
+        The frontier follows from the last level, and the chain of states is gone through again.
+        Raises: InputError: another form, indices outside the schema, or decisions that do not give the state.
+        """
+        record = parse_record(schema, data)
+        state = reduce(_next_state, record.history, start_state(record.mh))
+        frontier = (
+            next_frontier(schema, record.history[-1], rules) if record.history else (root_node(schema),)
+        )
+        needed = {child.path[:-1] for child in frontier if child.derived}
+        if state != record.state or needed != record.parents.keys():
+            raise unreadable()
+        return cls(
+            schema, rules, record.mh, state, frontier, record.parents, record.history, record.last_depth
         )
 
 
@@ -131,6 +160,11 @@ def grow(
     while not growth.is_done:
         growth = growth.absorb(count(growth.queries))
     return growth
+
+
+def start_state(mh: bytes) -> bytes:
+    """`S_0 = SHA-256("ppsdt/1/tree" || mh)`."""
+    return hashlib.sha256(_STATE_LABEL + mh).digest()
 
 
 def _next_state(state: bytes, level: tuple[NodeDecision, ...]) -> bytes:

@@ -45,18 +45,19 @@ class Tree:
 
     root: Node
 
-    def canonical(self) -> str:
+    def canonical(self) -> bytes:
         """The final tree JSON of section 4, canonical: `{"attr":a,"kids":[...]}` or `{"leaf":c}`."""
-        return fold(
+        text: str = fold(
             self.root,
             lambda leaf: f'{{"leaf":{leaf.label}}}',
             lambda split, kids: f'{{"attr":{split.attribute},"kids":[{",".join(kids)}]}}',
         )
+        return text.encode("ascii")
 
     @property
     def sha256(self) -> str:
         """SHA-256 of the canonical JSON, lower-case hex: equal for equal trees, counts aside."""
-        return hashlib.sha256(self.canonical().encode("ascii")).hexdigest()
+        return hashlib.sha256(self.canonical()).hexdigest()
 
     @property
     def node_count(self) -> int:

@@ -7,42 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from shared.errors import InputError
 from shared.tree.contingency import ContingencyTable
 from shared.tree.criteria import gain_ratio_fraction, has_zero_gain, information_gain_score
+from shared.tree.growth_rules import GrowthRules
 from shared.tree.paths import NodePath, path_text
 
-Criterion = Literal["information-gain", "gain-ratio"]
 NodeTables = Mapping[int, ContingencyTable]
 """The tables of one node by attribute index, in ascending order of the index."""
-
-
-@dataclass(frozen=True, slots=True)
-class GrowthRules:
-    """The manifest's rules of growth; the defaults are the protocol's.
-
-    `min_node`: fewer records make a leaf. `min_child`: least records of a non-empty child. `max_depth`:
-    questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others.
-    """
-
-    criterion: Criterion = "information-gain"
-    min_node: int = 10
-    min_child: int = 5
-    max_depth: int | None = 8
-    split_on_zero_gain: bool = False
-    skip_known: bool = True
-
-    def __post_init__(self) -> None:
-        """Refuse what no manifest can say. Raises: InputError."""
-        if self.criterion not in ("information-gain", "gain-ratio"):
-            raise InputError("expected information-gain or gain-ratio", where="criterion")
-        for name, value in (("min_node", self.min_node), ("min_child", self.min_child)):
-            if value < 1:
-                raise InputError("expected at least 1", where=name)
-        if self.max_depth is not None and self.max_depth < 1:
-            raise InputError("expected at least 1, or none for no limit", where="max_depth")
 
 
 @dataclass(frozen=True, slots=True)
