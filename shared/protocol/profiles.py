@@ -13,7 +13,8 @@ from shared.protocol.participation import Participation
 from shared.rng import RandomBytes, random_bytes
 from shared.secure_tree import aggregate, contribution, paper
 from shared.secure_tree.context import RoundContext
-from shared.tree.frontier import NodeQuery, path_text
+from shared.tree.frontier import NodeQuery
+from shared.tree.paths import path_text
 from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.rounds import (
     Aggregate,
