@@ -1,0 +1,166 @@
+"""Answering for one record: the class, how sure it is, the path in words, and what was missing.
+
+A record names its attributes; values come as text, numbers, booleans or None. A category that the schema
+does not list, or a value that is not there, ends the walk at that node, whose majority answers; the answer
+says so. A number that cannot be one is an error, because guessing at it would hide a fault in the caller.
+Decimals and floats here are for people; nothing is decided by them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from shared.errors import InputError
+from shared.tree.model import Node, Split, Tree
+from shared.tree.schema import Attribute, Schema, UnknownValueError
+
+Disclosure = Literal["class", "probability", "counts"]
+Value = str | int | float | None
+StopReason = Literal["missing", "unseen"]
+
+Z_95: Final = 1.959963984540054
+"""The normal quantile of a two-sided 95 % interval."""
+
+_TRUE_NAMES: Final = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
+_FALSE_NAMES: Final = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The answer for one record.
+
+    `steps`: (attribute, value) names walked. `stopped_at` and `stop_reason`: the attribute without a usable
+    value where the walk ended before a leaf, else None. `probability`: share of the label among the training
+    records of the place reached, with its 95 % Wilson interval; both None where the study does not allow
+    them, or where no training record was. `counts`: training records per class there, where allowed.
+    """
+
+    label: str
+    steps: tuple[tuple[str, str], ...]
+    stopped_at: str | None = None
+    stop_reason: StopReason | None = None
+    probability: float | None = None
+    interval: tuple[float, float] | None = None
+    counts: Mapping[str, int] | None = field(default=None, repr=False)
+
+    @property
+    def path(self) -> str:
+        """The path in words: `lumbar pain = yes and urine pushing = no`; of an empty path, `any record`."""
+        return " and ".join(f"{attribute} = {value}" for attribute, value in self.steps) or "any record"
+
+    @property
+    def note(self) -> str | None:
+        """What a reader must know about a walk that ended early, as a sentence; None where it did not."""
+        if self.stop_reason is None:
+            return None
+        found = {"missing": "has no value", "unseen": "has a value that the training did not know"}
+        return (
+            f"{self.stopped_at} {found[self.stop_reason]}: "
+            "the answer is the most frequent class of the records with the path so far."
+        )
+
+
+def predict(
+    tree: Tree, schema: Schema, record: Mapping[str, Value], disclosure: Disclosure = "class"
+) -> Prediction:
+    """Walk `record` (by attribute name) down the tree and answer as far as `disclosure` allows.
+
+    Raises: InputError: a number is garbage, NaN or infinite; or the walk ends early in a tree that was kept
+        without majorities.
+    """
+    node, steps, stop = _walk(tree.root, schema, record)
+    stopped_at, reason = stop or (None, None)
+    label = _label(node, stopped_at)
+    counts = node.counts if disclosure != "class" else None
+    probability, interval = _confidence(counts, label)
+    return Prediction(
+        schema.classes[label],
+        steps,
+        stopped_at,
+        reason,
+        probability,
+        interval,
+        dict(zip(schema.classes, counts, strict=True)) if counts and disclosure == "counts" else None,
+    )
+
+
+def wilson_interval(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
+    """Wilson's score interval of a share `hits / total`, total > 0: (low, high), 0 to 1.
+
+    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
+    the American Statistical Association 22 (1927).
+    """
+    share, shrink = hits / total, 1 + z * z / total
+    middle = (share + z * z / (2 * total)) / shrink
+    half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / shrink
+    # Rounding may leave the two ends that are exact a hair away from them.
+    low = 0.0 if hits == 0 else max(0.0, middle - half)
+    return low, 1.0 if hits == total else min(1.0, middle + half)
+
+
+def _walk(
+    node: Node, schema: Schema, record: Mapping[str, Value]
+) -> tuple[Node, tuple[tuple[str, str], ...], tuple[str, StopReason] | None]:
+    steps: list[tuple[str, str]] = []
+    while isinstance(node, Split):
+        attribute = schema.attributes[node.attribute]
+        code, reason = _code(attribute, record.get(attribute.name))
+        if code is None:
+            return node, tuple(steps), (attribute.name, reason)
+        steps.append((attribute.name, attribute.values[code]))
+        node = node.kids[code]
+    return node, tuple(steps), None
+
+
+def _code(attribute: Attribute, value: Value) -> tuple[int | None, StopReason]:
+    """The value's index, or None; and why, if there is none. Raises: InputError: not a finite number."""
+    if value is None or (isinstance(value, str) and not value.strip() and value not in attribute.values):
+        return attribute.missing_code, "missing"
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InputError("NaN and infinity are not values", where=f"attribute {attribute.name!r}")
+    if attribute.is_numeric:
+        if isinstance(value, bool):
+            raise InputError("expected a number, got true or false", where=f"attribute {attribute.name!r}")
+        return attribute.code_of(str(value)), "unseen"
+    return _category(attribute, value), "unseen"
+
+
+def _category(attribute: Attribute, value: str | int | float) -> int | None:
+    """The index of a listed category: the text as it is, 1 for `1` or `1.0`, true for `true`, `yes`, `1`."""
+    for text in _spellings(value):
+        try:
+            return attribute.code_of(text)
+        except UnknownValueError:
+            continue
+    return None
+
+
+def _spellings(value: str | int | float) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return _TRUE_NAMES if value else _FALSE_NAMES
+    if isinstance(value, float) and value.is_integer():
+        return str(value), str(int(value))
+    return str(value), f"{value}.0" if isinstance(value, int) else str(value)
+
+
+def _label(node: Node, stopped_at: str | None) -> int:
+    if not isinstance(node, Split):
+        return node.label
+    if node.majority is None:
+        raise InputError(
+            "no usable value, and this tree was published without the majorities that would answer",
+            where=f"attribute {stopped_at!r}",
+            remedy="Give the attribute a value that the schema lists.",
+        )
+    return node.majority
+
+
+def _confidence(
+    counts: tuple[int, ...] | None, label: int
+) -> tuple[float | None, tuple[float, float] | None]:
+    if counts is None or not any(counts):
+        return None, None
+    return counts[label] / sum(counts), wilson_interval(counts[label], sum(counts))
