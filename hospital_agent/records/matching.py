@@ -1,0 +1,137 @@
+"""A hospital's table against the signed study: which column is which attribute, and every text to its code.
+
+The domain comes from the study, never from local data: a text that the schema does not list is an error that names file,
+column and first line. Columns that the study does not know are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hospital_agent.records.source import DataSettings
+from hospital_agent.records.table import Column, Table, refuse_duplicate_names
+from shared.errors import InputError
+from shared.tree.schema import Attribute, Schema, UnknownValueError
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The columns of a table in the order of the schema, the classes last, and the names that are ignored."""
+
+    columns: tuple[Column, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodedRecords:
+    """Records as codes of the schema: shape (attributes + 1, rows), the classes last."""
+
+    codes: NDArray[np.uint8] = field(repr=False)
+    notes: tuple[str, ...]
+
+
+def encode(table: Table, schema: Schema, settings: DataSettings) -> CodedRecords:
+    """Every record as codes.
+
+    Raises: InputError: a column is missing, or a field has no code in the schema.
+    """
+    match = match_columns(table, schema, settings)
+    codes = np.empty((len(match.columns), table.row_count), dtype=np.uint8)
+    readers = [*(_reader(attribute, settings) for attribute in schema.attributes), schema.class_code]
+    for line, column, read in zip(codes, match.columns, readers, strict=True):
+        np.take(_code_table(table, column, read), column.codes, out=line)
+    return CodedRecords(codes, _notes(table, match))
+
+
+def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match:
+    """By name, after the settings' renames; a table without header also by position (class and drops taken out).
+
+    Raises: InputError: no class column, an attribute without a column, two columns for one name.
+    """
+    target = _class_column(table, schema, settings)
+    dropped = {table.find(reference, "drop").position for reference in settings.drop}
+    rest = [column for column in table.columns if column.position not in {*dropped, target.position}]
+    names = [settings.rename.get(column.name, column.name) for column in rest]
+    refuse_duplicate_names(names, f"{table.where}, after renaming")
+    by_name = dict(zip(names, rest, strict=True))
+    wanted = [attribute.name for attribute in schema.attributes]
+    if not table.has_header and not set(wanted) <= set(by_name):
+        return Match((*_by_position(table, rest, wanted), target), ())
+    missing = [name for name in wanted if name not in by_name]
+    if missing:
+        raise InputError(
+            f"the study's attribute {missing[0]!r} has no column here ({len(missing)} missing in all).",
+            where=table.where,
+            remedy="Add the column, or map an existing one to that name with rename.",
+        )
+    ignored = tuple(name for name in names if name not in set(wanted))
+    return Match((*(by_name[name] for name in wanted), target), ignored)
+
+
+def _class_column(table: Table, schema: Schema, settings: DataSettings) -> Column:
+    if settings.class_column is not None:
+        return table.find(settings.class_column, "class_column")
+    for column in table.columns:
+        if settings.rename.get(column.name, column.name) == schema.class_name:
+            return column
+    raise InputError(
+        f"the class column {schema.class_name!r} is missing.",
+        where=table.where,
+        remedy="Name the column with class_column in the data settings (by name, or by position from 1).",
+    )
+
+
+def _by_position(table: Table, columns: list[Column], wanted: list[str]) -> list[Column]:
+    if len(columns) != len(wanted):
+        raise InputError(
+            f"the file has no header and {len(columns)} attribute columns; the study has {len(wanted)}.",
+            where=table.where,
+            remedy="Take columns out with drop, or give the file a header line.",
+        )
+    return columns
+
+
+def _reader(attribute: Attribute, settings: DataSettings) -> Callable[[str], int]:
+    if attribute.is_numeric and settings.decimal_comma:
+        return lambda text: attribute.code_of(text.replace(",", ".", 1))
+    return attribute.code_of
+
+
+def _code_table(table: Table, column: Column, read: Callable[[str], int]) -> NDArray[np.uint8]:
+    """Code of each distinct text of a column."""
+    codes = np.zeros(len(column.values), dtype=np.uint8)
+    unknown: list[int] = []
+    reason: UnknownValueError | None = None
+    for index, text in enumerate(column.values):
+        try:
+            codes[index] = read(text)
+        except UnknownValueError as error:
+            unknown.append(index)
+            reason = reason or error
+    if reason is not None:
+        first = int(np.flatnonzero(np.isin(column.codes, unknown))[0])
+        raise InputError(
+            f"{_reason_text(reason)} ({len(unknown)} distinct such texts in the column).",
+            where=f"{table.where}, column {column.name!r}, {table.locate(first)}",
+            remedy=reason.remedy,
+        ) from None
+    return codes
+
+
+def _reason_text(reason: UnknownValueError) -> str:
+    """The schema's message without its own place, which names the attribute and not the file."""
+    text = str(reason).removeprefix(f"{reason.where}:").removesuffix(reason.remedy)
+    return text.strip()
+
+
+def _notes(table: Table, match: Match) -> tuple[str, ...]:
+    notes = []
+    if match.ignored:
+        notes.append(f"columns that the study does not use: {', '.join(match.ignored)}")
+    if len(match.columns[-1].values) == 1:
+        notes.append("only one class occurs in these records")
+    return tuple(notes)
