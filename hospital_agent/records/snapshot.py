@@ -1,0 +1,131 @@
+"""A hospital's records frozen for a job: dictionary codes in one memory-mapped file, named by its salted hash.
+
+File: magic, u32 length of the header, header (canonical JSON: rows, schema hash, salt, notes), blanks up to a multiple
+of 64 bytes, then one byte a code, column after column, the classes last. The file is written once, synced,
+renamed into place, mode 0600. Its hash is SHA-256 of all its bytes; the salt in them keeps a small hospital's hash from
+being guessed. After a restart the file is opened again by that hash; the source is not read a second time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+import rfc8785
+from numpy.typing import NDArray
+
+from hospital_agent.records.counting import count_codes
+from hospital_agent.records.matching import CodedRecords
+from shared.errors import InputError
+from shared.tree.frontier import NodeQuery
+from shared.tree.schema import Schema
+
+_MAGIC: Final = b"privet-snapshot-1\n"
+_ALIGNMENT: Final = 64
+_REMEDY: Final = "The job cannot go on with other records; let it end, and accept a new one."
+
+
+@dataclass(frozen=True, slots=True)
+class CodedSnapshot:
+    """Frozen codes, counted by the kernel. Implements `source.Snapshot`."""
+
+    sha256: str
+    row_count: int = field(repr=False)
+    notes: tuple[str, ...]
+    schema: Schema = field(repr=False)
+    codes: NDArray[np.uint8] = field(repr=False)
+
+    @classmethod
+    def write(cls, directory: Path, records: CodedRecords, schema: Schema, salt: bytes) -> Self:
+        """Keep records on disk and hand back the frozen snapshot."""
+        header = {
+            "notes": list(records.notes),
+            "rows": records.codes.shape[1],
+            "salt": salt.hex(),
+            "schema": schema_sha256(schema),
+        }
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls.open(directory, _store(directory, _preamble(header), records.codes), schema)
+
+    @classmethod
+    def open(cls, directory: Path, sha256: str, schema: Schema) -> Self:
+        """Map a snapshot written earlier, its bytes checked against the hash.
+
+        Raises: InputError: it is missing, altered, or of another schema.
+        """
+        path = directory / f"{sha256}.codes"
+        if not path.is_file():
+            raise InputError("the frozen records are gone.", where=path.name, remedy=_REMEDY)
+        if _hash_of(path) != sha256:
+            raise InputError("the frozen records were altered.", where=path.name, remedy=_REMEDY)
+        header, start = _read_header(path)
+        if header["schema"] != schema_sha256(schema):
+            raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
+        shape = (len(schema.attributes) + 1, int(header["rows"]))
+        codes = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=start, shape=shape))
+        return cls(sha256, shape[1], tuple(header["notes"]), schema, codes)
+
+    def count(self, queries: Sequence[NodeQuery]) -> list[int]:
+        """All asked cells, in the order query, attribute, value, class."""
+        sizes = [len(attribute.values) for attribute in self.schema.attributes]
+        return count_codes(self.codes, sizes, self.schema.class_count, queries)
+
+
+def schema_sha256(schema: Schema) -> str:
+    """SHA-256 of the schema's canonical JSON."""
+    return hashlib.sha256(rfc8785.dumps(schema.to_json())).hexdigest()
+
+
+def write_once(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
+    """A private file that is there whole or not at all: written aside, synced, renamed, its folder synced."""
+    aside = path.with_name(f"{path.name}.part")
+    with suppress(FileNotFoundError):
+        aside.unlink()
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+        for piece in pieces:
+            stream.write(piece)
+        stream.flush()
+        os.fsync(stream.fileno())
+    aside.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _store(directory: Path, preamble: bytes, codes: NDArray[np.uint8]) -> str:
+    body = memoryview(np.ascontiguousarray(codes)).cast("B")
+    digest = hashlib.sha256(preamble)
+    digest.update(body)
+    write_once(directory / f"{digest.hexdigest()}.codes", [preamble, body])
+    return digest.hexdigest()
+
+
+def _preamble(header: dict[str, Any]) -> bytes:
+    text = rfc8785.dumps(header)
+    raw = _MAGIC + struct.pack(">I", len(text)) + text
+    return raw + b" " * (-len(raw) % _ALIGNMENT)
+
+
+def _read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """The header of a file whose hash was right, and where its codes begin."""
+    with path.open("rb") as stream:
+        stream.seek(len(_MAGIC))
+        (length,) = struct.unpack(">I", stream.read(4))
+        header = json.loads(stream.read(length))
+    end = len(_MAGIC) + 4 + length
+    return header, end + -end % _ALIGNMENT
+
+
+def _hash_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
