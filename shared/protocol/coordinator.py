@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from shared.errors import ErrorCode, InternalError, JobCode, PeerError
@@ -25,13 +25,13 @@ from shared.protocol.effects import (
     DropContributions,
     Note,
 )
-from shared.protocol.envelopes import Chain, Sealed, body_of
+from shared.protocol.envelopes import Sealed, body_of
+from shared.protocol.job import Job, Member, Step
 from shared.protocol.layout import next_prompts, root_prompts, root_slots
-from shared.protocol.states import CLOUD_TRANSITIONS, TERMINAL_CLOUD_STATES, CloudEvent, CloudState, follow
-from shared.secure_tree.context import RoundContext
+from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, CloudState, follow
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
-from shared.wire.manifest import Manifest
+from shared.wire.manifest import MAX_CELLS, Manifest
 from shared.wire.rounds import (
     Abort,
     Aggregate,
@@ -42,94 +42,11 @@ from shared.wire.rounds import (
     JobDone,
     JobOffer,
     Notify,
-    Prompt,
     Roster,
     RoundOpen,
 )
 
 Statement = Decision | Notify
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What the cloud knows of one invited hospital in one job."""
-
-    id: AgentId
-    chain: Chain = Chain()
-    certificate: bytes = b""
-    accept: SignedEnvelope | None = None
-    declined: str | None = None
-    contributed: str | None = None
-    decision: SignedEnvelope | None = None
-    attested: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job at the cloud, complete: the store keeps exactly this.
-
-    `deadline`, `waiting_since`, `paused_since`: Unix seconds. `slots`: cells of the open round.
-    `expected_state`: hidden state that the context of the open round is made of.
-    """
-
-    manifest: Manifest
-    mh: str
-    state: CloudState = CloudState.CREATED
-    round: int = 0
-    attempt: int = 0
-    roster: tuple[AgentId, ...] = ()
-    members: Mapping[AgentId, Member] = field(default_factory=dict)
-    slots: int = 0
-    prompts: tuple[Prompt, ...] = ()
-    expected_state: str = ""
-    shrinks: int = 0
-    deadline: int = 0
-    waiting_since: int = 0
-    paused_since: int | None = None
-    failure: JobCode | None = None
-    chain: Chain = Chain()
-    head: str = "0" * 64
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the job is done, failed or cancelled."""
-        return self.state in TERMINAL_CLOUD_STATES
-
-    @property
-    def waiting_for(self) -> tuple[AgentId, ...]:
-        """The members whose next message the job waits for, sorted."""
-        if self.state is CloudState.INVITING:
-            return _missing(self, [m for m in self.members.values() if m.accept is None and m.declined is None])
-        if self.state is CloudState.COLLECTING:
-            return _missing(self, [self.members[a] for a in self.roster if self.members[a].contributed is None])
-        if self.state is CloudState.DECIDING:
-            return _missing(self, [self.members[a] for a in self.roster if self.members[a].decision is None])
-        return ()
-
-    def context(self) -> RoundContext:
-        """The context that masks, labels and tags of the open round are bound to (protocol section 2)."""
-        roster = tuple(
-            (agent, hashlib.sha256(self.members[agent].certificate).digest()) for agent in self.roster
-        )
-        return RoundContext(
-            mh=bytes.fromhex(self.mh),
-            round=self.round,
-            attempt=self.attempt,
-            roster=roster,
-            state=bytes.fromhex(self.expected_state),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The job after a step, and what the shell must do in the same transaction."""
-
-    job: Job
-    effects: tuple[CloudEffect, ...] = ()
-
-
-def _missing(job: Job, members: list[Member]) -> tuple[AgentId, ...]:
-    return tuple(sorted(member.id for member in members))
 
 
 def _moved(job: Job, event: CloudEvent) -> Job:
@@ -147,7 +64,9 @@ def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) 
     """
     members = {AgentId(a): Member(AgentId(a), certificate=certificates[AgentId(a)]) for a in manifest.invited}
     mh = hashlib.sha256(manifest.canonical()).hexdigest()
-    job = Job(manifest, mh, members=members, waiting_since=now, deadline=now + manifest.deadlines.invite_seconds)
+    job = Job(
+        manifest, mh, members=members, waiting_since=now, deadline=now + manifest.deadlines.invite_seconds
+    )
     offer = Broadcast(MessageType.JOB_OFFER, 0, 0, JobOffer(manifest=manifest))
     note = Note("invited", {"hospitals": list(manifest.invited)})
     return Step(_moved(job, CloudEvent.INVITE), (offer, note))
@@ -169,12 +88,15 @@ def receive(job: Job, sealed: Sealed, now: int) -> Step:
 def _sender(job: Job, envelope: Envelope) -> Member:
     member = job.members.get(AgentId(envelope.sender))
     if member is None:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not invited to job {job.manifest.job}")
+        raise PeerError(
+            ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not invited to job {job.manifest.job}"
+        )
     if envelope.mh != job.mh:
         raise PeerError(ErrorCode.MALFORMED, "mh is not the hash of this job's manifest")
     if (envelope.seq, envelope.prev) != (member.chain.seq, member.chain.prev):
         raise PeerError(
-            ErrorCode.REPLAY_CONFLICT, f"expected seq {member.chain.seq} of {member.id} and its prev, got seq {envelope.seq}"
+            ErrorCode.REPLAY_CONFLICT,
+            f"expected seq {member.chain.seq} of {member.id} and its prev, got seq {envelope.seq}",
         )
     return member
 
@@ -183,7 +105,9 @@ def _current(job: Job, envelope: Envelope, wanted: CloudState) -> Member:
     """The sender, once the message is seen to belong to the open round in the wanted state."""
     here, there = (job.round, job.attempt), (envelope.round, envelope.attempt)
     if there < here or (there == here and _is_past(job.state, wanted)):
-        raise PeerError(ErrorCode.LATE, f"round {here[0]} attempt {here[1]} is {job.state}; this came for {there}")
+        raise PeerError(
+            ErrorCode.LATE, f"round {here[0]} attempt {here[1]} is {job.state}; this came for {there}"
+        )
     if there != here or job.state is not wanted:
         raise PeerError(ErrorCode.WRONG_ROUND, f"round {here[0]} attempt {here[1]} is open, got {there}")
     if envelope.sender not in job.roster:
@@ -210,7 +134,8 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
     if known - {body.state}:
         raise PeerError(
             ErrorCode.ROSTER_MISMATCH,
-            "the first state differs from the other hospitals': import the newest key bundle of the trusted authority",
+            "the first state differs from the other hospitals': "
+            "import the newest key bundle of the trusted authority",
         )
     job = _with_member(job, replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
@@ -271,7 +196,9 @@ def _present(signed: SignedEnvelope | None) -> SignedEnvelope:
 # --- rounds ---------------------------------------------------------------------------------------------------
 
 
-def _open_round(job: Job, now: int, decisions: list[SignedEnvelope], event: CloudEvent = CloudEvent.OPEN_ROUND) -> Step:
+def _open_round(
+    job: Job, now: int, decisions: list[SignedEnvelope], event: CloudEvent = CloudEvent.OPEN_ROUND
+) -> Step:
     deadline = now + job.manifest.deadlines.round_seconds
     job = replace(_moved(job, event), deadline=deadline, waiting_since=now, paused_since=None)
     body = RoundOpen(
@@ -304,13 +231,15 @@ def _resumed(job: Job) -> Job:
     return job if job.waiting_for else replace(job, paused_since=None)
 
 
-def summed(job: Job, round: int, attempt: int, ciphertexts: list[str], now: int) -> Step:
-    """The sum of (round, attempt) is computed: commit it and send it to every member (rule C2).
+def summed(job: Job, number: int, attempt: int, ciphertexts: list[str], now: int) -> Step:
+    """The sum of (round `number`, attempt) is computed: commit it and send it to every member (rule C2).
 
     Raises: PeerError: `wrong_round`: the job has moved on and the sum must be thrown away.
     """
-    if (job.state, job.round, job.attempt) != (CloudState.COLLECTING, round, attempt) or job.waiting_for:
-        raise PeerError(ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum")
+    if (job.state, job.round, job.attempt) != (CloudState.COLLECTING, number, attempt) or job.waiting_for:
+        raise PeerError(
+            ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum"
+        )
     job = _moved(_moved(job, CloudEvent.COMMIT), CloudEvent.SEND_SUMS)
     job = replace(job, waiting_since=now, deadline=now + job.manifest.deadlines.round_seconds)
     body = Aggregate(
@@ -319,8 +248,8 @@ def summed(job: Job, round: int, attempt: int, ciphertexts: list[str], now: int)
         contributions=[(str(a), str(job.members[a].contributed)) for a in job.roster],
         head=job.head,
     )
-    note = Note("aggregate", {"round": round, "ciphertexts": len(ciphertexts)})
-    return Step(job, (Broadcast(MessageType.AGGREGATE, round, attempt, body), DropContributions(), note))
+    note = Note("aggregate", {"round": number, "ciphertexts": len(ciphertexts)})
+    return Step(job, (Broadcast(MessageType.AGGREGATE, number, attempt, body), DropContributions(), note))
 
 
 def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
@@ -343,7 +272,9 @@ def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
 
 
 def _statement(envelope: Envelope) -> Statement:
-    return body_of(envelope, Notify if envelope.type is MessageType.NOTIFY else Decision)
+    if envelope.type is MessageType.NOTIFY:
+        return body_of(envelope, Notify)
+    return body_of(envelope, Decision)
 
 
 def _statements(job: Job) -> list[Statement]:
@@ -366,6 +297,8 @@ def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
         done, nodes = statement.done, statement.next_nodes
         job = replace(job, slots=statement.next_slots)
     job = replace(job, expected_state=statement.state)
+    if job.slots > MAX_CELLS:
+        return fail(job, JobCode.RANGE_VIOLATION)
     if done:
         job = replace(_moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
         done_body = JobDone(decisions=decisions)
@@ -382,7 +315,9 @@ def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:
     member = job.members[AgentId(sealed.envelope.sender)]
     body = body_of(sealed.envelope, Attest)
     if member.id not in job.roster or member.attested is not None:
-        raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already attested or is not in the roster")
+        raise PeerError(
+            ErrorCode.REPLAY_CONFLICT, f"{member.id} has already attested or is not in the roster"
+        )
     if body.tree is not None and not job.manifest.publish_tree:
         raise PeerError(ErrorCode.MALFORMED, "this job does not publish its tree; attest by the hash alone")
     if body.tree is not None and hashlib.sha256(body.tree.encode()).hexdigest() != body.tree_sha256:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from shared.crypto import certificates, identity, sealing
-from shared.crypto.certificates import Certificate, Subject
+from shared.crypto.certificates import Certificate, Role, Subject
 from shared.crypto.paillier import PublicKey
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD, AgentId, KeyId, is_valid_id
@@ -196,7 +196,7 @@ def open_bundle(
     root_key = certificates.root_public_key(trust_of(federation).root)
     message = BUNDLE_CONTEXT + body.canonical()
     identity.verify(root_key, bytes.fromhex(bundle.signature), message, what="bundle")
-    certificate = _own_certificate(federation, body.certificate, "agent", identity_public)
+    certificate = _own_certificate(federation, body.certificate, Role.AGENT, identity_public)
     if certificate.id != body.id:
         raise _inconsistent_bundle("its certificate is for another agent")
     raw = decode_base64url(body.sealed, what="bundle")
@@ -213,11 +213,13 @@ def open_cloud_bundle(bundle: CloudBundle, root_sha256: str, *, identity_public:
     Raises: PeerError: the first check that fails.
     """
     federation = verify_federation(bundle.federation, root_sha256)
-    return Enrolment(federation, _own_certificate(federation, bundle.certificate, "cloud", identity_public))
+    return Enrolment(
+        federation, _own_certificate(federation, bundle.certificate, Role.CLOUD, identity_public)
+    )
 
 
 def _own_certificate(
-    federation: Federation, certificate: str, role: str, identity_public: bytes
+    federation: Federation, certificate: str, role: Role, identity_public: bytes
 ) -> Certificate:
     der = decode_base64url(certificate, what="certificate")
     own = trust_of(federation).certificate(der, role=role)

@@ -7,7 +7,7 @@ forwards the bytes unchanged and every receiver checks them again.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
 from pydantic import ValidationError
@@ -115,7 +115,9 @@ def reseal(signed: SignedEnvelope) -> Sealed:
 
 def verify(sealed: Sealed, public_key: bytes) -> None:
     """Check the signature. Raises: PeerError: `bad_signature`."""
-    identity.verify(public_key, bytes.fromhex(sealed.signed.signature), _CONTEXT + bytes.fromhex(sealed.sha256))
+    identity.verify(
+        public_key, bytes.fromhex(sealed.signed.signature), _CONTEXT + bytes.fromhex(sealed.sha256)
+    )
 
 
 def body_of(envelope: Envelope, model: type[Body]) -> Body:
@@ -124,8 +126,3 @@ def body_of(envelope: Envelope, model: type[Body]) -> Body:
         return model.model_validate(envelope.body)
     except ValidationError as error:
         raise PeerError(ErrorCode.MALFORMED, f"{envelope.type} body: {describe(error)}") from None
-
-
-def redirect(address: Address, *, type: MessageType, to: str) -> Address:
-    """The same job and round, another message and receiver."""
-    return replace(address, type=type, to=to)

@@ -12,18 +12,18 @@ A `PeerError` means the message is refused and nothing changed; a `JobFailure` m
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
 
-from shared.crypto import certificates, derivation
-from shared.crypto.wrapping import WrappingKey
+from shared.crypto import certificates
 from shared.errors import ErrorCode, JobCode, JobFailure, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
+from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys, Say, Step
 from shared.protocol.envelopes import Sealed, body_of, reseal, verify
-from shared.protocol.layout import root_slots
-from shared.protocol.participation import Participation, Peer, rules_of, schema_of
-from shared.protocol.profiles import RoundKeys, contribution_body, open_sums, statement_body
+from shared.protocol.joining import join_roster
+from shared.protocol.participation import Participation, rules_of, schema_of
+from shared.protocol.profiles import contribution_body, open_sums, statement_body
 from shared.protocol.states import (
     AGENT_TRANSITIONS,
     TERMINAL_AGENT_STATES,
@@ -31,105 +31,12 @@ from shared.protocol.states import (
     AgentState,
     follow,
 )
-from shared.protocol.trust import Trust
-from shared.tree.criteria import f_table_sha256
-from shared.tree.frontier import NodeQuery
+from shared.secure_tree.context import hidden_state
 from shared.tree.growing import Growth
-from shared.wire.base import WireModel, decode_base64url, encode_base64url
+from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
-from shared.wire.rounds import (
-    Abort,
-    Aggregate,
-    Attest,
-    JobAccept,
-    JobDecline,
-    JobDone,
-    JobOffer,
-    Receipt,
-    Roster,
-    RoundOpen,
-)
-
-F_TABLE_BITS: Final = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """Sign and send this to the cloud, journal first."""
-
-    type: MessageType
-    body: WireModel
-
-
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Count these cells over the frozen snapshot, then call `contribute`."""
-
-    queries: tuple[NodeQuery, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Completed:
-    """The tree stands; keep it with the signed statements of all members, erase the rest."""
-
-    statements: tuple[SignedEnvelope, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Aborted:
-    """The job is over without a tree; erase what was decrypted."""
-
-    code: JobCode
-
-
-AgentEffect = Say | Count | Completed | Aborted
-
-
-@dataclass(frozen=True, slots=True)
-class HospitalKeys:
-    """What a hospital brings to every step: its round keys and whom it trusts."""
-
-    round_keys: RoundKeys = field(repr=False)
-    trust: Trust
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The participation after a step, and what the daemon must do."""
-
-    participation: Participation
-    effects: tuple[AgentEffect, ...] = ()
-
-
-def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
-    """Check an offer all the way; own policy and data come after it.
-
-    Raises: PeerError: bad signature, foreign certificate, manifest that does not fit this federation.
-    """
-    manifest = body_of(sealed.envelope, JobOffer).manifest
-    cloud = keys.trust.certificate(decode_base64url(manifest.cloud_certificate, what="cloud_certificate"), role="cloud")
-    verify(sealed, cloud.public_key)
-    rsa_key = WrappingKey.from_der(decode_base64url(manifest.rsa_public_key, what="rsa_public_key"))
-    expected: list[tuple[bool, str]] = [
-        (sealed.envelope.mh == hashlib.sha256(manifest.canonical()).hexdigest(), "mh"),
-        (sealed.envelope.job == manifest.job, "job"),
-        (sealed.envelope.sender == CLOUD and sealed.envelope.to == EVERYONE, "from or to"),
-        (own in manifest.invited and manifest.invited == sorted(set(manifest.invited)), "invited"),
-        (rsa_key.fingerprint == cloud.rsa_sha256, "rsa_public_key"),
-        (manifest.f_table_sha256 == f_table_sha256(F_TABLE_BITS), "f_table_sha256"),
-        (root_slots(manifest.schema_) <= MAX_CELLS, "schema: too many cells"),
-    ]
-    wrong = [name for fits, name in expected if not fits]
-    if wrong:
-        raise PeerError(ErrorCode.MALFORMED, f"job offer: {', '.join(wrong)} does not fit; declined")
-    if manifest.key_id != keys.round_keys.cipher.public.key_id:
-        raise PeerError(
-            ErrorCode.MALFORMED,
-            "job offer: it uses another Paillier key than this agent holds; import the newest bundle "
-            "(`privet agent join --bundle`)",
-        )
-    return manifest
+from shared.wire.rounds import Abort, Aggregate, Attest, JobAccept, JobDone, Receipt, RoundOpen
 
 
 def accept(
@@ -149,15 +56,8 @@ def accept(
     return Step(participation, (Say(MessageType.JOB_ACCEPT, body),))
 
 
-def decline(manifest: Manifest, code: str) -> JobDecline:
-    """Say no, with a code and nothing else."""
-    return JobDecline(mh=hashlib.sha256(manifest.canonical()).hexdigest(), code=code)
-
-
 def _hidden_state(participation: Participation, keys: HospitalKeys) -> bytes:
-    """`state_r = HMAC-SHA256(hk(G, "state"), S_r)` (protocol section 2)."""
-    key = derivation.hk(keys.round_keys.secret, b"state", mh=bytes.fromhex(participation.mh))
-    return derivation.hmac_sha256(key, participation.growth.state)
+    return hidden_state(keys.round_keys.secret, bytes.fromhex(participation.mh), participation.growth.state)
 
 
 def _moved(participation: Participation, event: AgentEvent) -> Participation:
@@ -180,11 +80,15 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     Raises: PeerError: refused. JobFailure: the job must be aborted with its code.
     """
     envelope = sealed.envelope
-    certificate = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
-    # The certificate was checked against the federation when the offer was accepted and is fixed by mh.
-    verify(sealed, certificates.read(certificate).public_key)
-    if envelope.mh != participation.mh or envelope.sender != CLOUD or envelope.to not in (EVERYONE, participation.own):
-        raise PeerError(ErrorCode.MALFORMED, f"{envelope.type}: not the cloud's message of this job to this agent")
+    verify(sealed, _cloud_key(participation, keys))
+    if (
+        envelope.mh != participation.mh
+        or envelope.sender != CLOUD
+        or envelope.to not in (EVERYONE, participation.own)
+    ):
+        raise PeerError(
+            ErrorCode.MALFORMED, f"{envelope.type}: not the cloud's message of this job to this agent"
+        )
     if envelope.seq <= participation.cloud_seq or participation.state in TERMINAL_AGENT_STATES:
         return Step(participation)
     handler = _HANDLERS.get(envelope.type)
@@ -193,62 +97,28 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     return handler(replace(participation, cloud_seq=envelope.seq), sealed, keys)
 
 
-def take_receipt(participation: Participation, sealed: Sealed, about: str) -> Participation:
+def _cloud_key(participation: Participation, keys: HospitalKeys) -> bytes:
+    """The cloud's key of this job: its certificate is fixed by mh, so a later list of members cannot change it."""
+    der = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
+    return certificates.verify_certificate(der, keys.trust.root).public_key
+
+
+def take_receipt(
+    participation: Participation, sealed: Sealed, about: str, keys: HospitalKeys
+) -> Participation:
     """The cloud's signed answer to an own message, kept as evidence; its log head is echoed from now on.
 
     Raises: PeerError: it is not the cloud's receipt of the message with hash `about`.
     """
-    certificate = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
-    verify(sealed, certificates.read(certificate).public_key)
+    verify(sealed, _cloud_key(participation, keys))
     body = body_of(sealed.envelope, Receipt)
     if sealed.envelope.mh != participation.mh or body.message_sha256 != about:
         raise PeerError(ErrorCode.MALFORMED, "receipt: it is about another message")
     return replace(participation, head=body.head)
 
 
-# --- the roster -----------------------------------------------------------------------------------------------
-
-
 def _on_roster(participation: Participation, sealed: Sealed, keys: HospitalKeys) -> Step:
-    body = body_of(sealed.envelope, Roster)
-    if participation.members:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: it is already fixed for this job")
-    if len(body.accepts) != len(body.certificates):
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: acceptances and certificates do not pair up")
-    peers = tuple(
-        _peer(participation, signed, certificate, keys.trust)
-        for signed, certificate in zip(body.accepts, body.certificates, strict=True)
-    )
-    ids = [peer.id for peer in peers]
-    own = next((signed for signed in body.accepts if signed.envelope.sender == participation.own), None)
-    if ids != sorted(set(ids)) or own is None or reseal(own).sha256 != participation.accept:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: not sorted, or without this hospital's own acceptance")
-    if len(ids) < participation.manifest.min_hospitals:
-        raise PeerError(ErrorCode.POLICY_MIN_HOSPITALS, "roster: fewer hospitals than the manifest demands")
-    joined = replace(_moved(participation, AgentEvent.JOIN_ROSTER), members=peers, roster=tuple(ids))
-    if joined.context(b"\0" * 32).roster_hash.hex() != body.roster_hash:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: roster_hash is not the hash of these members")
-    return Step(joined)
-
-
-def _peer(participation: Participation, signed: SignedEnvelope, certificate_text: str, trust: Trust) -> Peer:
-    der = decode_base64url(certificate_text, what="certificate")
-    certificate = trust.certificate(der, role="agent")
-    sealed = reseal(signed)
-    verify(sealed, certificate.public_key)
-    body = body_of(signed.envelope, JobAccept)
-    envelope = signed.envelope
-    fits = (
-        envelope.type is MessageType.JOB_ACCEPT
-        and envelope.sender == certificate.id
-        and envelope.sender in participation.manifest.invited
-        and envelope.job == participation.manifest.job
-        and envelope.mh == body.mh == participation.mh
-    )
-    ephemeral = decode_base64url(body.ephemeral, what="ephemeral")
-    if not fits or len(ephemeral) != 32:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"roster: the acceptance of {envelope.sender} is not for this job")
-    return Peer(AgentId(certificate.id), hashlib.sha256(der).digest(), certificate.public_key, ephemeral)
+    return Step(_moved(join_roster(participation, sealed, keys), AgentEvent.JOIN_ROSTER))
 
 
 # --- a round --------------------------------------------------------------------------------------------------
@@ -275,7 +145,9 @@ def _on_round_open(participation: Participation, sealed: Sealed, keys: HospitalK
 
 def _check_turn(participation: Participation, number: int, attempt: int) -> None:
     """Rule A3."""
-    first = participation.state is AgentState.ACCEPTED and participation.members and (number, attempt) == (0, 0)
+    first = (
+        participation.state is AgentState.ACCEPTED and participation.members and (number, attempt) == (0, 0)
+    )
     again = (
         participation.state is AgentState.SENT
         and number == 0
@@ -297,12 +169,16 @@ def _check_roster(participation: Participation, body: RoundOpen, number: int, at
     else:
         fits = number == 0 and set(body.roster) < set(before) and body.roster == sorted(set(body.roster))
     if not fits or participation.own not in body.roster:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"round {number} attempt {attempt}: not the roster agreed on")
+        raise PeerError(
+            ErrorCode.ROSTER_MISMATCH, f"round {number} attempt {attempt}: not the roster agreed on"
+        )
     if len(body.roster) < participation.manifest.min_hospitals:
         raise PeerError(ErrorCode.POLICY_MIN_HOSPITALS, "round: fewer hospitals than the manifest demands")
 
 
-def _check_statements(participation: Participation, statements: Sequence[SignedEnvelope], number: int) -> None:
+def _check_statements(
+    participation: Participation, statements: Sequence[SignedEnvelope], number: int
+) -> None:
     """All members' signed decisions of round `number`, equal to one's own (protocol 6.4)."""
     if [s.envelope.sender for s in statements] != [str(agent) for agent in participation.roster]:
         raise JobFailure(JobCode.DIVERGED, f"round {number}: the decisions are not one of each member")
@@ -329,13 +205,17 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
     body = body_of(sealed.envelope, Aggregate)
     here = (participation.round, participation.attempt)
     if participation.state is not AgentState.SENT or (sealed.envelope.round, sealed.envelope.attempt) != here:
-        raise PeerError(ErrorCode.WRONG_ROUND, f"aggregate: round {here[0]} attempt {here[1]} does not wait for it")
+        raise PeerError(
+            ErrorCode.WRONG_ROUND, f"aggregate: round {here[0]} attempt {here[1]} does not wait for it"
+        )
     hidden = _hidden_state(participation, keys)
     context = participation.context(hidden)
     listed = dict(body.contributions)
     own_listed = listed.get(participation.own) == participation.contribution
     if not own_listed or [a for a, _ in body.contributions] != [str(a) for a in participation.roster]:
-        raise JobFailure(JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum does not list this hospital's contribution")
+        raise JobFailure(
+            JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum does not list this hospital's contribution"
+        )
     if body.roster_hash != context.roster_hash.hex():
         raise JobFailure(JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum is over another roster")
     seen = replace(participation, aggregated=here[0], head=body.head)
@@ -343,10 +223,14 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
         counts = open_sums(seen, body, keys.round_keys, hidden)
     except PeerError as error:
         # A sum of invalid ciphertexts is the cloud's doing and can never be repaired by waiting.
-        raise JobFailure(JobCode.TAG_MISMATCH, f"round {here[0]}: the aggregate is not valid: {error}") from None
+        raise JobFailure(
+            JobCode.TAG_MISMATCH, f"round {here[0]}: the aggregate is not valid: {error}"
+        ) from None
     grown = replace(_moved(seen, AgentEvent.VERIFY), growth=seen.growth.absorb(counts))
     if grown.growth.slot_count > MAX_CELLS:
-        raise JobFailure(JobCode.RANGE_VIOLATION, f"round {here[0] + 1} would need more than {MAX_CELLS} cells")
+        raise JobFailure(
+            JobCode.RANGE_VIOLATION, f"round {here[0] + 1} would need more than {MAX_CELLS} cells"
+        )
     return _decide(grown, keys)
 
 
@@ -368,7 +252,9 @@ def _on_job_done(participation: Participation, sealed: Sealed, keys: HospitalKey
         raise JobFailure(JobCode.DIVERGED, "the cloud says the tree is finished; it is not")
     _check_statements(participation, body.decisions, participation.round)
     published = growth.tree.canonical().decode() if participation.manifest.publish_tree else None
-    attest = Attest(state=_hidden_state(participation, keys).hex(), tree_sha256=growth.tree.sha256, tree=published)
+    attest = Attest(
+        state=_hidden_state(participation, keys).hex(), tree_sha256=growth.tree.sha256, tree=published
+    )
     complete = _moved(participation, AgentEvent.COMPLETE)
     return Step(complete, (Say(MessageType.ATTEST, attest), Completed(tuple(body.decisions))))
 
@@ -384,7 +270,7 @@ def abort(participation: Participation, code: JobCode) -> Step:
     return Step(over, (Say(MessageType.ABORT, Abort(code=code)), Aborted(code)))
 
 
-_HANDLERS: Final[dict[MessageType, Any]] = {
+_HANDLERS: Final[dict[MessageType, Callable[[Participation, Sealed, HospitalKeys], Step]]] = {
     MessageType.ROSTER: _on_roster,
     MessageType.ROUND_OPEN: _on_round_open,
     MessageType.AGGREGATE: _on_aggregate,

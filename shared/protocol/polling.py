@@ -86,5 +86,6 @@ def _check_time(time: int, now: int) -> None:
     if abs(time - now) > MAX_SKEW_SECONDS:
         raise PeerError(
             ErrorCode.BAD_SIGNATURE,
-            f"signed at {time}, it is {now} here: more than {MAX_SKEW_SECONDS} s apart; set the clock by the Date header",
+            f"signed at {time}, it is {now} here, more than {MAX_SKEW_SECONDS} s apart; "
+            "set the clock by the Date header",
         )

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from shared.crypto.derivation import lp
 from shared.crypto.paillier import CountCipher
 from shared.crypto.wrapping import WrappingKey
 from shared.errors import ErrorCode, InternalError, PeerError
 from shared.protocol.participation import Participation
 from shared.rng import RandomBytes, random_bytes
 from shared.secure_tree import aggregate, contribution, paper
-from shared.secure_tree.context import RoundContext
 from shared.tree.frontier import NodeQuery
 from shared.tree.paths import path_text
 from shared.wire.base import decode_base64url, encode_base64url
@@ -55,7 +53,7 @@ def contribution_body(
         {peer.id: peer.ephemeral for peer in participation.peers() if peer.id != participation.own},
         seed,
     )
-    wrapped = _wrapping_key(participation).wrap(seed, seed_label(context, participation.own))
+    wrapped = _wrapping_key(participation).wrap(seed, context.seed_label(participation.own))
     return Contribution(
         ciphertexts=[encode_base64url(c) for c in ciphertexts],
         seed=encode_base64url(wrapped),
@@ -63,13 +61,10 @@ def contribution_body(
     )
 
 
-def seed_label(context: RoundContext, agent: str) -> bytes:
-    """The OAEP label `ctx || lp(i)` (protocol 6.1)."""
-    return context.ctx + lp(agent)
-
-
 def _wrapping_key(participation: Participation) -> WrappingKey:
-    return WrappingKey.from_der(decode_base64url(participation.manifest.rsa_public_key, what="rsa_public_key"))
+    return WrappingKey.from_der(
+        decode_base64url(participation.manifest.rsa_public_key, what="rsa_public_key")
+    )
 
 
 def open_sums(participation: Participation, body: Aggregate, keys: RoundKeys, hidden: bytes) -> list[int]:
@@ -98,7 +93,9 @@ def statement_body(participation: Participation, hidden: bytes) -> Decision | No
     )
 
 
-def _paper_contribution(participation: Participation, counts: Sequence[int], keys: RoundKeys) -> PaperContribution:
+def _paper_contribution(
+    participation: Participation, counts: Sequence[int], keys: RoundKeys
+) -> PaperContribution:
     """One nonce a matrix, cell by cell (protocol section 5 step 2)."""
     rsa_key = _wrapping_key(participation)
     schema = participation.manifest.schema_
@@ -106,7 +103,7 @@ def _paper_contribution(participation: Participation, counts: Sequence[int], key
     for query, attribute in _tables(participation.growth.queries):
         cells = len(schema.attributes[attribute].values) * len(query.classes)
         nonce = keys.random_bytes(paper.NONCE_BYTES)
-        hidden = paper.build_matrix(keys.cipher, counts[start : start + cells], int.from_bytes(nonce, "big"))
+        hidden = paper.build_matrix(keys.cipher, counts[start : start + cells], nonce)
         matrices.append(
             PaperMatrix(
                 node=path_text(query.path),
@@ -121,4 +118,3 @@ def _paper_contribution(participation: Participation, counts: Sequence[int], key
 
 def _tables(queries: Sequence[NodeQuery]) -> list[tuple[NodeQuery, int]]:
     return [(query, attribute) for query in queries for attribute in query.attributes]
-

@@ -1,7 +1,8 @@
 """The state machine (protocol section 8): states, events, and one table of what may follow what.
 
 The table is blind to messages and people: `coordinator` and `participant` name an event and this module
-says whether it may happen. The diagrams in `docs/protocol.md` are printed from here (`python -m shared.protocol.states`).
+says whether it may happen. The diagrams in `docs/protocol.md` are printed from here
+(`python -m shared.protocol.states`).
 """
 
 from __future__ import annotations
@@ -101,10 +102,7 @@ AGENT_TRANSITIONS: Final[Mapping[tuple[AgentState, AgentEvent], AgentState]] = {
     (_A.SENT, _V.VERIFY): _A.VERIFIED,
     (_A.VERIFIED, _V.DECIDE): _A.DECIDED,
     (_A.DECIDED, _V.COMPLETE): _A.COMPLETE,
-    **{
-        (state, _V.ABORT): _A.ABORTED
-        for state in (_A.IDLE, _A.ACCEPTED, _A.SENT, _A.VERIFIED, _A.DECIDED)
-    },
+    **{(state, _V.ABORT): _A.ABORTED for state in (_A.IDLE, _A.ACCEPTED, _A.SENT, _A.VERIFIED, _A.DECIDED)},
 }
 
 TERMINAL_CLOUD_STATES: Final = frozenset({_S.DONE, _S.FAILED, _S.CANCELLED})
@@ -114,9 +112,7 @@ AnyState = TypeVar("AnyState", CloudState, AgentState)
 AnyEvent = TypeVar("AnyEvent", CloudEvent, AgentEvent)
 
 
-def follow(
-    table: Mapping[tuple[AnyState, AnyEvent], AnyState], state: AnyState, event: AnyEvent
-) -> AnyState:
+def follow(table: Mapping[tuple[AnyState, AnyEvent], AnyState], state: AnyState, event: AnyEvent) -> AnyState:
     """The state after `event`. Raises: InternalError: the table does not allow it (callers check first)."""
     try:
         return table[state, event]

@@ -13,10 +13,9 @@ from shared.crypto.paillier import PublicKey, validate_ciphertexts
 from shared.crypto.wrapping import UnwrappingKey, rejected
 from shared.errors import PeerError
 from shared.ids import AgentId
-from shared.protocol.coordinator import Job
 from shared.protocol.envelopes import body_of
+from shared.protocol.job import Job
 from shared.protocol.layout import contribution_ciphertexts
-from shared.protocol.profiles import seed_label
 from shared.secure_tree import aggregate, paper
 from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import Envelope
@@ -66,7 +65,7 @@ def _hardened_parts(job: Job, body: Contribution, sender: str, keys: CloudKeys) 
         raise rejected()
     ciphertexts = tuple(_bytes(text) for text in body.ciphertexts)
     _check_lengths(ciphertexts, keys.public)
-    seed = keys.unwrapping.unwrap(_bytes(body.seed), seed_label(job.context(), sender))
+    seed = keys.unwrapping.unwrap(_bytes(body.seed), job.context().seed_label(AgentId(sender)))
     return CheckedContribution(ciphertexts, (seed,))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.crypto import certificates
-from shared.crypto.certificates import Certificate
+from shared.crypto.certificates import Certificate, Role
 from shared.errors import ErrorCode, PeerError
 
 
@@ -18,12 +18,12 @@ class Trust:
     root: bytes
     members: Mapping[str, str]
 
-    def certificate(self, der: bytes, *, role: str) -> Certificate:
+    def certificate(self, der: bytes, *, role: Role) -> Certificate:
         """A certificate that the root issued to a present member in this role.
 
         Raises: PeerError: `unknown_agent`: another issuer, another role, or not (or no longer) a member.
         """
-        certificate = certificates.verify(der, self.root)
+        certificate = certificates.verify_certificate(der, self.root)
         listed = self.members.get(certificate.id)
         if listed != hashlib.sha256(der).hexdigest() or certificate.role != role:
             raise PeerError(

@@ -1,0 +1,1 @@
+"""What travels: one strict model a message, one file a conversation."""

@@ -1,0 +1,99 @@
+"""A job as the cloud knows it: exactly what the store keeps, and what people may see of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from shared.errors import JobCode
+from shared.ids import AgentId
+from shared.protocol.effects import CloudEffect
+from shared.protocol.envelopes import Chain
+from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
+from shared.secure_tree.context import RoundContext
+from shared.wire.envelope import SignedEnvelope
+from shared.wire.manifest import Manifest
+from shared.wire.rounds import Prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What the cloud knows of one invited hospital in one job."""
+
+    id: AgentId
+    chain: Chain = Chain()
+    certificate: bytes = b""
+    accept: SignedEnvelope | None = None
+    declined: str | None = None
+    contributed: str | None = None
+    decision: SignedEnvelope | None = None
+    attested: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job at the cloud, complete: the store keeps exactly this.
+
+    `deadline`, `waiting_since`, `paused_since`: Unix seconds. `slots`: cells of the open round.
+    `expected_state`: hidden state that the context of the open round is made of.
+    """
+
+    manifest: Manifest
+    mh: str
+    state: CloudState = CloudState.CREATED
+    round: int = 0
+    attempt: int = 0
+    roster: tuple[AgentId, ...] = ()
+    members: Mapping[AgentId, Member] = field(default_factory=dict)
+    slots: int = 0
+    prompts: tuple[Prompt, ...] = ()
+    expected_state: str = ""
+    shrinks: int = 0
+    deadline: int = 0
+    waiting_since: int = 0
+    paused_since: int | None = None
+    failure: JobCode | None = None
+    chain: Chain = Chain()
+    head: str = "0" * 64
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job is done, failed or cancelled."""
+        return self.state in TERMINAL_CLOUD_STATES
+
+    @property
+    def waiting_for(self) -> tuple[AgentId, ...]:
+        """The members whose next message the job waits for, sorted."""
+        if self.state is CloudState.INVITING:
+            return _ids([m for m in self.members.values() if m.accept is None and m.declined is None])
+        if self.state is CloudState.COLLECTING:
+            return _ids([self.members[a] for a in self.roster if self.members[a].contributed is None])
+        if self.state is CloudState.DECIDING:
+            return _ids([self.members[a] for a in self.roster if self.members[a].decision is None])
+        return ()
+
+    def context(self) -> RoundContext:
+        """The context that masks, labels and tags of the open round are bound to (protocol section 2)."""
+        roster = tuple(
+            (agent, hashlib.sha256(self.members[agent].certificate).digest()) for agent in self.roster
+        )
+        return RoundContext(
+            mh=bytes.fromhex(self.mh),
+            round=self.round,
+            attempt=self.attempt,
+            roster=roster,
+            state=bytes.fromhex(self.expected_state),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The job after a step, and what the shell must do in the same transaction."""
+
+    job: Job
+    effects: tuple[CloudEffect, ...] = ()
+
+
+def _ids(members: list[Member]) -> tuple[AgentId, ...]:
+    return tuple(sorted(member.id for member in members))
