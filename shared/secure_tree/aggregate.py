@@ -1,0 +1,128 @@
+"""The sum of a round of profile hardened: how the cloud forms it, how a hospital checks and opens it.
+
+Protocol sections 6.2 and 6.3. The cloud's half needs no private key, the hospital's half needs no network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from shared.crypto.paillier import (
+    CountCipher,
+    PublicKey,
+    add_plaintext,
+    decode_ciphertext,
+    encode_ciphertext,
+    multiply_columns,
+    validate_ciphertexts,
+)
+from shared.crypto.wrapping import rejected
+from shared.errors import JobCode, JobFailure, PeerError
+from shared.ids import AgentId
+from shared.secure_tree.context import RoundContext
+from shared.secure_tree.masks import self_mask_sums
+from shared.secure_tree.packing import (
+    MAX_SUM,
+    pack,
+    plaintext_count,
+    roster_plaintext_count,
+    slots_per_plaintext,
+    unpack,
+)
+from shared.secure_tree.tag import tag
+
+
+def sum_contributions(
+    public: PublicKey,
+    context: RoundContext,
+    contributions: Mapping[AgentId, Sequence[bytes]],
+    seeds: Mapping[AgentId, bytes],
+) -> list[bytes]:
+    """A_j = prod_i c_(i,j) (1 - n sum_i self_(i,j)) mod n^2; deterministic, so that anyone can recompute it.
+
+    Args: contributions: J+1 ciphertexts of every roster member, validated when they came. seeds: unwrapped.
+    Raises: PeerError: `contribution_rejected`: not exactly the roster, or different lengths.
+    """
+    agents = context.agents
+    if set(contributions) != set(agents) or set(seeds) != set(agents):
+        raise rejected()
+    count = len(contributions[agents[0]])
+    if any(len(contributions[agent]) != count for agent in agents):
+        raise rejected()
+    rows = [[decode_ciphertext(public, raw) for raw in contributions[agent]] for agent in agents]
+    masks = self_mask_sums(context, seeds, count, public.n)
+    products = multiply_columns(public, rows)
+    return [
+        encode_ciphertext(public, add_plaintext(public, product, -mask))
+        for product, mask in zip(products, masks, strict=True)
+    ]
+
+
+def open_aggregate(
+    cipher: CountCipher, context: RoundContext, secret: bytes, slots: int, ciphertexts: Sequence[bytes]
+) -> list[int]:
+    """The summed cells, after all checks of section 6.3 that need no other message.
+
+    Only the data ciphertexts are decrypted. The roster's plaintexts must be all ones and the tag follows from
+    the others, so these are compared with what they must encrypt in one batch; only when that fails are they
+    decrypted, to name the fault in the order of section 6.3.
+
+    Args: secret: G. slots: cells of the round. ciphertexts: J+1, as the cloud sent them.
+    Raises: JobFailure: `tag_mismatch` (also for other than J+1 valid ciphertexts), `roster_digits`,
+        `range_violation` (also for leftovers).
+    """
+    public = cipher.public
+    members = len(context.roster)
+    integers = _valid(public, ciphertexts, plaintext_count(slots, members, public.bits) + 1, context)
+    data_start = roster_plaintext_count(members, public.bits)
+    data = cipher.decrypt(ciphertexts[data_start:-1])
+    present = pack([1] * members, slots_per_plaintext(public.bits))
+    expected = [*present, tag(context, secret, present + data, public.n)]
+    checked = [*integers[:data_start], integers[-1]]
+    differences = [add_plaintext(public, c, -x) for c, x in zip(checked, expected, strict=True)]
+    if not cipher.all_zero(differences):
+        *roster, sent_tag = cipher.decrypt([*ciphertexts[:data_start], ciphertexts[-1]])
+        if sent_tag != tag(context, secret, roster + data, public.n):
+            raise _tag_mismatch(context)
+        _digits(data, slots, public)
+        raise JobFailure(
+            JobCode.ROSTER_DIGITS, f"round {context.round}: not every hospital was counted exactly once"
+        )
+    return _cells(data, slots, public)
+
+
+def _valid(public: PublicKey, ciphertexts: Sequence[bytes], count: int, context: RoundContext) -> list[int]:
+    """A sum of another size, or with what no encryption gives, is no sum of the hospitals' contributions."""
+    if len(ciphertexts) != count:
+        raise _tag_mismatch(context)
+    try:
+        return validate_ciphertexts(public, ciphertexts)
+    except PeerError:
+        raise _tag_mismatch(context) from None
+
+
+def _tag_mismatch(context: RoundContext) -> JobFailure:
+    return JobFailure(JobCode.TAG_MISMATCH, f"round {context.round}: the sum does not match its tag")
+
+
+def _cells(data: Sequence[int], slots: int, public: PublicKey) -> list[int]:
+    cells = _digits(data, slots, public)
+    if not all(0 <= cell <= MAX_SUM for cell in cells):
+        raise _out_of_range()
+    return cells
+
+
+def _digits(data: Sequence[int], slots: int, public: PublicKey) -> list[int]:
+    """Balanced digits of all data plaintexts; leftovers must be 0."""
+    per_plaintext = slots_per_plaintext(public.bits)
+    cells: list[int] = []
+    for plaintext in data:
+        digits = unpack(plaintext, min(per_plaintext, slots - len(cells)), public.n)
+        if digits is None:
+            raise _out_of_range()
+        cells.extend(digits)
+    return cells
+
+
+def _out_of_range() -> JobFailure:
+    return JobFailure(JobCode.RANGE_VIOLATION, "a summed cell is outside 0..2^46")
