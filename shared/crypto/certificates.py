@@ -164,7 +164,7 @@ def root_public_key(root_der: bytes, *, at: datetime | None = None) -> bytes:
     return _ed25519(root).public_bytes_raw()
 
 
-def verify_certificate(der: bytes, root_der: bytes, *, at: datetime | None = None) -> Certificate:
+def verify(der: bytes, root_der: bytes, *, at: datetime | None = None) -> Certificate:
     """A leaf issued by this root, valid at `at` if given.
 
     Args: root_der: trusted by the caller and checked once by `root_public_key`. at: with a time zone.
@@ -177,6 +177,14 @@ def verify_certificate(der: bytes, root_der: bytes, *, at: datetime | None = Non
     _check_issued(leaf, _load(root_der), f"the certificate of {subject.id}")
     _check_time(leaf, at, f"the certificate of {subject.id}")
     return Certificate(subject, der)
+
+
+def read(der: bytes) -> Certificate:
+    """What a certificate says, without asking who issued it; for one that was verified before.
+
+    Raises: PeerError: `malformed`.
+    """
+    return Certificate(_subject(_load(der)), der)
 
 
 def to_pem(der: bytes) -> bytes:

@@ -11,12 +11,11 @@ from typing import Final
 import rsa
 from phe.paillier import EncryptedNumber, PaillierPublicKey
 
-from shared.crypto.integers import from_bytes, to_bytes
 from shared.crypto.paillier import PublicKey, encode_ciphertext
 from shared.crypto.wrapping import UnwrappingKey, WrappingKey, rejected
 
-NONCE_BITS: Final = 256
-NONCE_BYTES: Final = NONCE_BITS // 8
+NONCE_BYTES: Final = 32
+"""z is uniform in [0, 2^256)."""
 
 
 def phe_public(key: PublicKey) -> PaillierPublicKey:
@@ -34,24 +33,24 @@ def from_phe(key: PublicKey, number: EncryptedNumber) -> bytes:
     return encode_ciphertext(key, int(number.ciphertext(be_secure=False)))
 
 
-def wrap_nonce(key: WrappingKey, nonce: int) -> bytes:
-    """PKCS#1 v1.5 encryption of z in [0, 2^256) as 32 big-endian bytes."""
+def wrap_nonce(key: WrappingKey, nonce: bytes) -> bytes:
+    """PKCS#1 v1.5 encryption of z as 32 big-endian bytes."""
     numbers = key.key.public_numbers()
-    return bytes(rsa.encrypt(to_bytes(nonce, NONCE_BYTES), rsa.PublicKey(numbers.n, numbers.e)))
+    return bytes(rsa.encrypt(nonce, rsa.PublicKey(numbers.n, numbers.e)))
 
 
-def unwrap_nonce(key: UnwrappingKey, wrapped: bytes) -> int:
-    """z in [0, 2^256).
+def unwrap_nonce(key: UnwrappingKey, wrapped: bytes) -> bytes:
+    """z as 32 big-endian bytes.
 
     Raises: PeerError: `contribution_rejected`, one text for every cause.
     """
     try:
-        raw = rsa.decrypt(wrapped, _rsa_private(key))
+        nonce = bytes(rsa.decrypt(wrapped, _rsa_private(key)))
     except rsa.DecryptionError:
         raise rejected() from None
-    if len(raw) != NONCE_BYTES:
+    if len(nonce) != NONCE_BYTES:
         raise rejected()
-    return int(from_bytes(raw))
+    return nonce
 
 
 def _rsa_private(key: UnwrappingKey) -> rsa.PrivateKey:
