@@ -85,6 +85,7 @@ class InputError(PrivetError):
     """
 
     def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
-        super().__init__(" ".join(part for part in (f"{where}:" if where else "", message, remedy) if part))
+        sentence = f"{message.rstrip('.')}. {remedy}" if remedy else message
+        super().__init__(f"{where}: {sentence}" if where else sentence)
         self.where = where
         self.remedy = remedy
