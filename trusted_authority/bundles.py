@@ -1,0 +1,77 @@
+"""Bundles, written from what the vault holds now; and who was ever given the current key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.protocol.enrolment import keys_of, seal_bundle
+from shared.wire.base import encode_base64url
+from shared.wire.enrolment import CloudBundle, Federation, Member, SignedFederation
+from trusted_authority.files import PUBLIC, write_file
+from trusted_authority.vault import Vault
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a step wrote to hand out: the new federation, and the files by member id."""
+
+    federation: Federation
+    bundles: Mapping[str, Path]
+    document: Path
+
+
+def bundle_path(out: Path, member_id: str) -> Path:
+    """Where a member's bundle stands in a folder."""
+    return out / f"{member_id}.bundle"
+
+
+def write_bundles(vault: Vault, ids: Iterable[str], *, out: Path) -> Written:
+    """The bundles of those of `ids` that are members, and the document, from what the vault holds now."""
+    document = vault.document()
+    federation = document.federation
+    wanted = set(ids)
+    members = [member for member in federation.members if member.id in wanted]
+    agents = [member for member in members if member.role == "agent"]
+    _add_holders(vault, federation.epoch, [member.id for member in agents])
+    contents = {
+        member.id: _cloud_bundle(vault, member, document) for member in members if member.role == "cloud"
+    }
+    contents |= _agent_bundles(vault, agents, document)
+    out.mkdir(parents=True, exist_ok=True)
+    paths = {member_id: bundle_path(out, member_id) for member_id in sorted(contents)}
+    for member_id, path in paths.items():
+        write_file(path, contents[member_id], mode=PUBLIC)
+    write_file(out / "federation.json", document.canonical(), mode=PUBLIC)
+    return Written(federation, paths, out / "federation.json")
+
+
+def former_holders(vault: Vault, federation: Federation) -> list[str]:
+    """Agents that hold the current key and are no longer members: the reason to rotate."""
+    present = {member.id for member in federation.members}
+    return sorted(set(vault.epoch_record(federation.epoch).holders) - present)
+
+
+def _agent_bundles(vault: Vault, agents: Sequence[Member], document: SignedFederation) -> dict[str, bytes]:
+    if not agents:
+        return {}
+    root = vault.root_key()
+    secrets = vault.secrets(document.federation.epoch)
+    keys_of(secrets, document.federation)  # a damaged or swapped file of secrets must not be handed out
+    return {
+        member.id: seal_bundle(root, vault.certificate(member), document, secrets).canonical()
+        for member in agents
+    }
+
+
+def _cloud_bundle(vault: Vault, member: Member, document: SignedFederation) -> bytes:
+    certificate = encode_base64url(vault.certificate(member).der)
+    return CloudBundle(certificate=certificate, federation=document).canonical()
+
+
+def _add_holders(vault: Vault, epoch: int, ids: Iterable[str]) -> None:
+    record = vault.epoch_record(epoch)
+    holders = sorted({*record.holders, *ids})
+    if holders != record.holders:
+        vault.write_epoch_record(record.model_copy(update={"holders": holders}))
