@@ -131,14 +131,16 @@ def _asked_rows(
     return (chosen if rows is None else rows[chosen]), slot[chosen]
 
 
-def _joint_code(block: Codes, group: _Group) -> NDArray[Any]:
+def _joint_code(block: Codes, group: _Group) -> NDArray[np.unsignedinteger[Any]]:
     """Mixed-radix code of the group's values, in the narrowest type that holds it."""
-    joint: NDArray[Any] = block[group.attributes[0]]
+    first, *others = group.attributes
+    joint: NDArray[np.unsignedinteger[Any]] = block[first]
     width = group.sizes[0]
-    for attribute, size in zip(group.attributes[1:], group.sizes[1:], strict=True):
+    for attribute, size in zip(others, group.sizes[1:], strict=True):
         width *= size
-        narrow = np.uint8 if width <= 1 << 8 else np.uint16  # width <= JOINT_CELLS < 2^16 for joined groups
-        joint = joint.astype(narrow, copy=False) * narrow(size) + block[attribute]
+        # Joined groups are at most JOINT_CELLS wide, so 16 bits hold them.
+        joint = np.multiply(joint, size, dtype=np.uint8 if width < 1 << 8 else np.uint16)
+        joint += block[attribute]
     return joint
 
 

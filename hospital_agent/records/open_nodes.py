@@ -57,7 +57,9 @@ class OpenNodes:
         slot_of = np.full(len(trie.attribute) * class_count, slot_count, dtype=np.intp)
         query_slots, slot = [], 0
         for query, end in zip(queries, ends, strict=True):
-            slot_of[[end * class_count + label for label in query.classes]] = range(slot, slot + len(query.classes))
+            slot_of[[end * class_count + label for label in query.classes]] = range(
+                slot, slot + len(query.classes)
+            )
             query_slots.append(slice(slot, slot + len(query.classes)))
             slot += len(query.classes)
         return cls(trie.levels(max(sizes, default=1)), slot_of, slot_count, class_count, tuple(query_slots))
@@ -92,8 +94,8 @@ def _values(
     The gather goes through the flat view: half the time of indexing with two arrays.
     """
     if level.only is not None:
-        column = codes[level.only, low : low + state.size] if rows is None else codes[level.only, low:].take(rows)
-        return column
+        column = codes[level.only, low:]
+        return column[: state.size] if rows is None else column.take(rows)
     places = level.attribute.take(state)
     places *= codes.shape[1]
     places += np.arange(low, low + state.size) if rows is None else rows + low
