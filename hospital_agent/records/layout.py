@@ -21,7 +21,9 @@ BLANKS: Final = " "
 """Stands for any run of blanks."""
 _NUMBER: Final = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?|[-+]?\.[0-9]+")
 _HEADER_SAMPLE_ROWS: Final = 1000
-_REMEDY: Final = "Give a table with at least one attribute and a class, or name its delimiter in the data settings."
+_REMEDY: Final = (
+    "Give a table with at least one attribute and a class, or name its delimiter in the data settings."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,9 @@ def find_layout(sample: str, delimiter: str, has_header: bool | None, where: str
 
     Raises: InputError: no line, a single column, or duplicate names in the header.
     """
-    rows = [row for row in csv.reader(_lines(sample, where), delimiter=delimiter) if row][:_HEADER_SAMPLE_ROWS]
+    rows = [row for row in csv.reader(_lines(sample, where), delimiter=delimiter) if row][
+        :_HEADER_SAMPLE_ROWS
+    ]
     rows = [[cell.strip() for cell in row] for row in rows]
     header = looks_like_header(rows) if has_header is None else has_header
     width = len(rows[0]) if header else Counter(map(len, rows)).most_common(1)[0][0]
@@ -94,7 +98,9 @@ def _record_starts(reader: Any) -> Iterator[int]:
 def _lines(sample: str, where: str) -> list[str]:
     lines = [line for line in sample.split("\n") if line.strip()]
     if not lines:
-        raise InputError("the file is empty.", where=where, remedy="Export the records again, or correct the path.")
+        raise InputError(
+            "the file is empty.", where=where, remedy="Export the records again, or correct the path."
+        )
     if any(line.lstrip().lower().startswith("@relation") for line in lines):
         raise InputError("this is an ARFF file.", where=where, remedy="Export it as CSV.")
     return lines

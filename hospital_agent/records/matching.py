@@ -1,7 +1,7 @@
 """A hospital's table against the signed study: which column is which attribute, and every text to its code.
 
-The domain comes from the study, never from local data: a text that the schema does not list is an error that names file,
-column and first line. Columns that the study does not know are left out.
+The domain comes from the study, never from local data: a text that the schema does not list is an error that
+names file, column and first line. Columns that the study does not know are left out.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def write_once(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
 
 
 def _store(directory: Path, preamble: bytes, codes: NDArray[np.uint8]) -> str:
-    body = memoryview(np.ascontiguousarray(codes)).cast("B")
+    body = np.ascontiguousarray(codes).data.cast("B")
     digest = hashlib.sha256(preamble)
     digest.update(body)
     write_once(directory / f"{digest.hexdigest()}.codes", [preamble, body])

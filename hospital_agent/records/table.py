@@ -72,7 +72,9 @@ class Table:
         rows = slice(start, None, step)
         columns = tuple(column.take(rows) for column in self.columns)
         count = len(range(start, self.row_count, step))
-        return replace(self, columns=columns, row_count=count, locate=lambda row: self.locate(row * step + start))
+        return replace(
+            self, columns=columns, row_count=count, locate=lambda row: self.locate(row * step + start)
+        )
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Row by row, as texts."""

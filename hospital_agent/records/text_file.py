@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, cast
 
 from shared.errors import InputError
 
@@ -49,7 +49,9 @@ def find_encoding(path: Path, override: str | None) -> str:
     for magic, kind in _FOREIGN:
         if head.startswith(magic):
             raise InputError(
-                f"this is {kind}, not a table of text.", where=path.name, remedy="Export it as CSV or Parquet."
+                f"this is {kind}, not a table of text.",
+                where=path.name,
+                remedy="Export it as CSV or Parquet.",
             )
     for mark, encoding in _MARKS:
         if head.startswith(mark):
@@ -107,7 +109,7 @@ def _private_file() -> Iterator[tuple[BinaryIO, str]]:
             yield stream, f"/proc/self/fd/{stream.fileno()}"
     else:
         with tempfile.NamedTemporaryFile(prefix="records-", suffix=".csv") as stream:  # mode 0600
-            yield stream.file, stream.name
+            yield cast(BinaryIO, stream), stream.name
 
 
 def _known_encoding(name: str, path: Path) -> str:
