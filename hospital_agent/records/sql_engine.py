@@ -1,0 +1,106 @@
+"""The door to SQL engines: an Ibis connection for one piece of work, its errors turned into ours.
+
+Ibis is the extra `sql` and is imported only here, when a URL is used. Engines' messages may quote records or
+passwords and are never passed on.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from hospital_agent.records.source import DataSettings
+from shared.errors import InputError, TemporaryError
+
+MAX_COLUMNS: Final = 800
+"""Sums in one query; engines stop between 1000 and 1664 columns."""
+_ERROR_ROOTS: Final = (
+    ("ibis.common.exceptions", "IbisError"),
+    ("sqlglot.errors", "SqlglotError"),
+    ("duckdb", "Error"),
+    ("psycopg", "Error"),
+)
+
+
+def ibis() -> Any:
+    """The Ibis module. Raises: InputError: the extra is not installed."""
+    try:
+        return importlib.import_module("ibis")
+    except ImportError:
+        raise InputError(
+            "records in a database need the extra `sql`.",
+            where="data settings, url",
+            remedy='Install it with: pip install "privet[sql]"',
+        ) from None
+
+
+@contextmanager
+def opened(settings: DataSettings) -> Iterator[Any]:
+    """The Ibis expression of the records, on a connection that is closed afterwards.
+
+    Raises: InputError: no such table, or a query that the engine refuses. TemporaryError: cannot be reached.
+    """
+    connection = _connect(settings)
+    try:
+        yield _records(connection, settings)
+    except _engine_errors() as error:
+        raise TemporaryError(f"{place(settings)}: the database failed ({type(error).__name__}).") from None
+    finally:
+        connection.disconnect()
+
+
+def place(settings: DataSettings) -> str:
+    """What messages call the records."""
+    return "the query of the data settings" if settings.table is None else f"table {settings.table!r}"
+
+
+def _connect(settings: DataSettings) -> Any:
+    url = settings.url or ""
+    options = {"read_only": True} if url.startswith("duckdb:") else {}
+    engine = ibis()
+    failures: tuple[type[Exception], ...] = (OSError, *_engine_errors())
+    try:
+        return engine.connect(url, **options)
+    except (ImportError, ValueError):
+        raise InputError(
+            "no engine is installed for this kind of URL.",
+            where="data settings, url",
+            remedy="Install the Ibis backend of that database, or correct the beginning of the URL.",
+        ) from None
+    except failures as error:
+        raise TemporaryError(
+            f"data settings, url: the database cannot be opened ({type(error).__name__}). "
+            "See that it runs, and check the URL."
+        ) from None
+
+
+def _records(connection: Any, settings: DataSettings) -> Any:
+    try:
+        return (
+            connection.sql(settings.query) if settings.table is None else _table(connection, settings.table)
+        )
+    except _engine_errors():
+        raise InputError(
+            "the database does not know it, or refuses it.",
+            where=place(settings),
+            remedy="Check its name, or the query, and the rights of the agent's user.",
+        ) from None
+
+
+def _table(connection: Any, name: str) -> Any:
+    """`table`, or `schema.table`."""
+    schema, _, table = name.rpartition(".")
+    return connection.table(table, database=schema or None)
+
+
+def _engine_errors() -> tuple[type[Exception], ...]:
+    """The root of every engine's errors, of those engines that are installed."""
+    found: list[type[Exception]] = []
+    for module, name in _ERROR_ROOTS:
+        try:
+            found.append(getattr(importlib.import_module(module), name))
+        except ImportError:
+            continue
+    return tuple(found)
