@@ -1,0 +1,114 @@
+"""A study's schema drafted from tables at hand: for the demo, and for a coordinator who has sample data.
+
+Values and classes are sorted as text. What the draft refuses would give a useless or an unlawful tree: identifiers,
+a single class, more values than the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final
+
+from hospital_agent.records.source import ColumnReference
+from hospital_agent.records.table import Column, Table
+from shared.errors import InputError
+from shared.tree.schema import MAX_CLASSES, MAX_VALUES, MISSING_NAMES, Attribute, Schema
+
+IDENTIFIER_ROWS: Final = 20
+"""Below so many rows, distinct values prove nothing."""
+IDENTIFIER_TENTHS: Final = 9
+"""A column with at least nine distinct values to ten rows names patients."""
+
+
+def draft_schema(
+    tables: Sequence[Table],
+    class_column: ColumnReference,
+    drop: Iterable[ColumnReference] = (),
+    cuts: Mapping[str, Sequence[Decimal]] | None = None,
+) -> Schema:
+    """The schema of tables with the same columns; attributes in the order of the first table.
+
+    Args: cuts: public cut points of numeric attributes; every other attribute is categorical.
+    Raises: InputError: tables with different columns, an identifier column, too many values, an empty class
+        field, a single class over all tables.
+    """
+    first = tables[0]
+    target = first.find(class_column, "--class")
+    dropped = {first.find(reference, "--drop").position for reference in drop}
+    kept = [column for column in first.columns if column.position not in {target.position, *dropped}]
+    rows = sum(table.row_count for table in tables)
+    pooled = {column.name: _pooled_values(tables, column) for column in (*kept, target)}
+    points = cuts or {}
+    attributes = [
+        _attribute(first.where, name, pooled[name], rows, points.get(name)) for name in _names(kept)
+    ]
+    return Schema.create(attributes, target.name, _classes(tables, target, pooled[target.name]))
+
+
+def _names(columns: Iterable[Column]) -> list[str]:
+    return [column.name for column in columns]
+
+
+def _pooled_values(tables: Sequence[Table], wanted: Column) -> list[str]:
+    """All values of a column over the tables, sorted; by position where no table has a header."""
+    values: set[str] = set()
+    for table in tables:
+        matches = [column for column in table.columns if column.name == wanted.name]
+        if not matches:
+            raise InputError(
+                f"there is no column {wanted.name!r}, which {tables[0].where} has.",
+                where=table.where,
+                remedy="Give files with the same columns, or leave the column out with --drop.",
+            )
+        values.update(matches[0].values)
+    return sorted(values)
+
+
+def _attribute(
+    where: str, name: str, values: Sequence[str], rows: int, cuts: Sequence[Decimal] | None
+) -> Attribute:
+    if cuts is not None:
+        return Attribute.numeric(name, cuts, "missing" if "" in values else None)
+    column = f"{where}, column {name!r}"
+    drop = f"Leave it out with --drop {name!r}, or give it cut points if it is a measurement."
+    if rows >= IDENTIFIER_ROWS and len(values) * 10 >= rows * IDENTIFIER_TENTHS:
+        raise InputError(
+            "nearly every row has its own value, as in an identifier.", where=column, remedy=drop
+        )
+    if len(values) > MAX_VALUES:
+        raise InputError(f"more than {MAX_VALUES} distinct values.", where=column, remedy=drop)
+    return Attribute(name, _named(values))
+
+
+def _named(values: Sequence[str]) -> tuple[str, ...]:
+    """The empty field as a value that can be read, where the data do not use that word themselves."""
+    empty, word = MISSING_NAMES
+    return tuple(word if value == empty and word not in values else value for value in values)
+
+
+def _classes(tables: Sequence[Table], target: Column, labels: Sequence[str]) -> Sequence[str]:
+    where = f"{tables[0].where}, class column {target.name!r}"
+    if "" in labels:
+        table, row = next(
+            (table, row)
+            for table in tables
+            for row, text in enumerate(table.find(target.name, "--class").texts())
+            if not text
+        )
+        raise InputError(
+            "a record without a class.",
+            where=f"{table.where}, class column {target.name!r}, {table.locate(row)}",
+            remedy="Fill the field or remove the record; only records with a known class can be learned from.",
+        )
+    if len(labels) < 2:
+        raise InputError(
+            "all records have one and the same class.",
+            where=where,
+            remedy="Name another class column with --class, or add records of another class.",
+        )
+    if len(labels) > MAX_CLASSES:
+        raise InputError(
+            f"more than {MAX_CLASSES} classes.", where=where, remedy="Name another class column with --class."
+        )
+    return labels
