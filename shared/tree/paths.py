@@ -1,7 +1,7 @@
 """Where a node is: (attribute, value) steps from the root, and their text `/a=v/a=v` (protocol section 4).
 
-The order of a frontier is the order of these texts as bytes, in which `/1=0` comes before `/10=0` and that
-before `/2=0`.
+The order of a frontier is the order of these texts as bytes, in which `/10=0` comes before `/1=0` (a digit
+is below the equals sign) and that before `/2=0`.
 """
 
 from __future__ import annotations
