@@ -1,0 +1,128 @@
+"""The demo's records: read once, put before each hospital as a file of its own, and kept pooled for the comparison.
+
+Only a demo may see all records at once. Each agent reads its own file again and knows nothing of the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hospital_agent.records.draft import draft_schema
+from hospital_agent.records.files import read_table, write_table
+from hospital_agent.records.matching import encode
+from hospital_agent.records.source import DataSettings
+from hospital_agent.records.table import Table
+from privet.demo import acute_inflammations
+from privet.demo.options import DemoOptions
+from shared.errors import InputError
+from shared.ids import AgentId
+from shared.tree.counting import Row
+from shared.tree.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class HospitalData:
+    """One hospital's file, and how its agent is told to read it."""
+
+    id: AgentId
+    settings: DataSettings
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRecords:
+    """What the demo trains on. `title`, `note`: for people. `rows`: the codes of all records, by hospital."""
+
+    title: str
+    note: str
+    schema: Schema
+    hospitals: tuple[HospitalData, ...]
+    rows: tuple[Row, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Tables before they are dealt, and how they were read."""
+
+    title: str
+    note: str
+    schema: Schema
+    tables: tuple[Table, ...]
+    settings: tuple[DataSettings, ...]
+
+
+def prepare(options: DemoOptions, folder: Path) -> DemoRecords:
+    """Read, check and deal the records; files that the demo itself writes go into `folder`, which exists.
+
+    Raises: InputError: naming file, line or column, and the remedy.
+    """
+    reading = _read(options) if options.files else _built_in(folder)
+    if len(reading.tables) == 1:
+        reading = _deal(reading, options.hospitals, folder)
+    hospitals = tuple(
+        HospitalData(AgentId(f"h{number}"), settings)
+        for number, settings in enumerate(reading.settings, start=1)
+    )
+    rows = tuple(
+        tuple(row)
+        for table, settings in zip(reading.tables, reading.settings, strict=True)
+        for row in encode(table, reading.schema, settings).codes.T.tolist()
+    )
+    return DemoRecords(reading.title, reading.note, reading.schema, hospitals, rows)
+
+
+def _read(options: DemoOptions) -> _Reading:
+    settings = tuple(_settings(path, options) for path in options.files)
+    tables = tuple(read_table(each) for each in settings)
+    target = (
+        tables[0].find(options.class_column, "--class") if options.class_column else tables[0].columns[-1]
+    )
+    _refuse_unknown_cuts(options, tables[0])
+    schema = draft_schema(tables, target.name, options.drop, options.cuts)
+    title = ", ".join(path.name for path in options.files)
+    return _Reading(title, "", schema, tables, settings)
+
+
+def _settings(path: Path, options: DemoOptions) -> DataSettings:
+    return DataSettings(
+        path=path.absolute(),
+        class_column=options.class_column,
+        has_header=options.has_header,
+        drop=options.drop,
+    )
+
+
+def _refuse_unknown_cuts(options: DemoOptions, table: Table) -> None:
+    for column in options.cuts:
+        if table.find(column, "--cut").name != column:
+            raise InputError("name the column, not its position.", where=f"--cut {column}")
+
+
+def _built_in(folder: Path) -> _Reading:
+    path = folder / "acute-inflammations.csv"
+    path.write_text(acute_inflammations.csv_text(), encoding="utf-8")
+    settings = DataSettings(path=path, has_header=True)
+    table = read_table(settings)
+    schema = acute_inflammations.schema()
+    return _Reading(acute_inflammations.TITLE, acute_inflammations.NOTE, schema, (table,), (settings,))
+
+
+def _deal(reading: _Reading, hospitals: int, folder: Path) -> _Reading:
+    """One table to several hospitals, round robin; each gets its part as CSV with a header."""
+    table, was_read = reading.tables[0], reading.settings[0]
+    if table.row_count < hospitals:
+        raise InputError(
+            f"fewer rows than the {hospitals} hospitals they are dealt to.",
+            where=table.where,
+            remedy="Give a file with more records.",
+        )
+    parts = tuple(table.deal(hospitals))
+    settings = tuple(
+        _write_part(part, folder / f"h{k}.csv", was_read) for k, part in enumerate(parts, start=1)
+    )
+    return _Reading(reading.title, reading.note, reading.schema, parts, settings)
+
+
+def _write_part(part: Table, path: Path, was_read: DataSettings) -> DataSettings:
+    write_table(part, path)
+    return DataSettings(path=path, class_column=was_read.class_column, has_header=True, drop=was_read.drop)

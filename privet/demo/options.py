@@ -1,0 +1,118 @@
+"""What the demo is asked to do, checked before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Final, Literal
+
+from shared.errors import InputError
+from shared.tree.growth_rules import GrowthRules
+
+Profile = Literal["hardened", "paper"]
+
+MIN_HOSPITALS: Final = 3
+MAX_HOSPITALS: Final = 64
+"""Each hospital is a process of its own on this one machine; the protocol itself allows 1024."""
+KEY_BITS: Final = (2048, 3072, 4096)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoOptions:
+    """All options of `privet demo`. Without `files` the demo brings its own records.
+
+    `class_column`, `drop`: names, or positions from 1. `keep`: where the federation's files stay afterwards.
+    """
+
+    files: tuple[Path, ...] = ()
+    class_column: str | None = None
+    has_header: bool = True
+    drop: tuple[str, ...] = ()
+    cuts: Mapping[str, tuple[Decimal, ...]] = field(default_factory=dict)
+    hospitals: int = MIN_HOSPITALS
+    rules: GrowthRules = field(default_factory=GrowthRules)
+    profile: Profile = "hardened"
+    key_bits: int = 3072
+    keep: Path | None = None
+    stay: bool = False
+
+
+def check_mode(mode: str) -> None:
+    """Raises: InputError: a mode that is not built yet."""
+    if mode != "ppsdt":
+        raise InputError(
+            f"the mode {mode} follows in a later version; this one has ppsdt.",
+            where="--mode",
+            remedy="Leave --mode out, or use --criterion gain-ratio for gain ratio on summed counts.",
+        )
+
+
+def hospital_count(asked: int | None, files: int) -> int:
+    """How many hospitals take part: as asked, one for each of several files, three by default.
+
+    Raises: InputError: fewer than three, more than this demo starts, or not one for each file.
+    """
+    count = asked if asked is not None else (files if files > 1 else MIN_HOSPITALS)
+    if files > 1 and count != files:
+        raise InputError(
+            f"{files} files for {count} hospitals.",
+            where="--hospitals",
+            remedy="With several --data each file is one hospital; leave --hospitals out.",
+        )
+    if count < MIN_HOSPITALS:
+        raise InputError(
+            f"at least {MIN_HOSPITALS} hospitals are needed, got {count}: of two, each could subtract its own counts.",
+            where="--data" if files > 1 else "--hospitals",
+            remedy=f"Give {MIN_HOSPITALS} files or more, or one file, which is dealt to the hospitals.",
+        )
+    if count > MAX_HOSPITALS:
+        raise InputError(
+            f"at most {MAX_HOSPITALS} hospitals on one machine, got {count}.",
+            where="--hospitals",
+            remedy="Ask for fewer; real federations run on many machines (README.md).",
+        )
+    return count
+
+
+def parse_max_depth(text: str) -> int | None:
+    """A number of questions, or None for `none`. Raises: InputError: neither."""
+    if text.strip().lower() == "none":
+        return None
+    if text.isascii() and text.isdecimal() and 1 <= int(text) <= 1024:
+        return int(text)
+    raise InputError(
+        f"expected a number from 1 to 1024 or none, got {text!r}.",
+        where="--max-depth",
+        remedy="For example: --max-depth 8.",
+    )
+
+
+def parse_cuts(texts: tuple[str, ...]) -> dict[str, tuple[Decimal, ...]]:
+    """`COLUMN=POINT,POINT` of each text. Raises: InputError: another form, or a column twice."""
+    cuts: dict[str, tuple[Decimal, ...]] = {}
+    for text in texts:
+        column, separator, points = text.rpartition("=")
+        if not separator or not column or column in cuts:
+            raise InputError(
+                f"expected COLUMN=POINT,POINT, once for each column, got {text!r}.",
+                where="--cut",
+                remedy='For example: --cut "temperature=37.5,38".',
+            )
+        cuts[column] = tuple(_point(column, point) for point in points.split(","))
+    return cuts
+
+
+def _point(column: str, text: str) -> Decimal:
+    try:
+        point = Decimal(text.strip())
+    except InvalidOperation:
+        point = Decimal("NaN")
+    if not point.is_finite():
+        raise InputError(
+            f"{text!r} is no number to cut {column!r} at.",
+            where="--cut",
+            remedy="Write numbers like 37.5, joined by commas.",
+        )
+    return point
