@@ -53,6 +53,10 @@ class KeyHolder:
         """The key under which it works."""
         return self.private.public
 
+    def prepare(self, expected: int) -> None:
+        """Build encryption tables ahead of time, for `expected` ciphertexts to come."""
+        self._encryptor.prepare(expected)
+
     def encrypt(self, plaintexts: Sequence[int]) -> list[bytes]:
         """Fresh ciphertexts, same order."""
         if self.map is None or len(plaintexts) < MIN_CHUNK * self.workers:
@@ -64,6 +68,10 @@ class KeyHolder:
         if self.map is None or len(ciphertexts) < MIN_CHUNK * self.workers:
             return self.private.decrypt_many(map(from_bytes, ciphertexts))
         return _joined(self.map(decrypt_chunk, _chunks(ciphertexts, self.workers)))
+
+    def decrypt_small(self, ciphertexts: Sequence[bytes]) -> list[int]:
+        """Signed plaintexts below 2^(bits/2 - 2), same order; meaningless for greater ones."""
+        return self.private.decrypt_small(map(from_bytes, ciphertexts))
 
     def all_zero(self, ciphertexts: Sequence[int]) -> bool:
         """Whether all of these valid ciphertexts encrypt 0."""

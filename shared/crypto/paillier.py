@@ -62,10 +62,7 @@ class PublicKey:
 
 
 class CountCipher(Protocol):
-    """What a key holder does for the rooms above: encrypt, decrypt and check packed counts.
-
-    all_zero: whether every ciphertext encrypts 0; a wrong yes has probability below 2^-127.
-    """
+    """What a key holder does for the rooms above: encrypt, decrypt and check packed counts."""
 
     @property
     def public(self) -> PublicKey:
@@ -77,8 +74,14 @@ class CountCipher(Protocol):
     def decrypt(self, ciphertexts: Sequence[bytes]) -> list[int]:
         """Plaintexts in [0, n) of valid ciphertexts, same order."""
 
+    def decrypt_small(self, ciphertexts: Sequence[bytes]) -> list[int]:
+        """Signed plaintexts of absolute value below 2^(bits/2 - 2), at half the price of `decrypt`.
+
+        Meaningless for greater plaintexts: the caller confirms the result by `all_zero`.
+        """
+
     def all_zero(self, ciphertexts: Sequence[int]) -> bool:
-        """Whether every one of these valid ciphertexts encrypts 0."""
+        """Whether every one of these valid ciphertexts encrypts 0; a wrong yes has probability <= 2^-128."""
 
 
 def encode_ciphertext(key: PublicKey, ciphertext: int) -> bytes:
@@ -128,6 +131,14 @@ def add_plaintext(key: PublicKey, ciphertext: int, plaintext: int) -> int:
     """
     n = big(key.n)
     return (ciphertext + n * (ciphertext % n * (plaintext % n) % n)) % key.n_squared
+
+
+def combine(key: PublicKey, ciphertexts: Sequence[int], slot_bits: int) -> int:
+    """prod c_t^(2^(slot_bits t)) mod n^2: one ciphertext that encrypts the packed plaintexts sum m_t 2^(...)."""
+    product = big(1)
+    for ciphertext in reversed(ciphertexts):
+        product = powmod(product, 1 << slot_bits, key.n_squared) * ciphertext % key.n_squared
+    return product
 
 
 def multiply(key: PublicKey, ciphertexts: Iterable[int]) -> int:

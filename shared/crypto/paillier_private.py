@@ -12,6 +12,7 @@ from typing import Final, Self
 
 from shared.crypto.integers import big, from_bytes, gcd, invert, is_probable_prime, powmod
 from shared.crypto.paillier import KEY_BITS, PublicKey
+from shared.crypto.powers import product_of_powers
 from shared.errors import InputError
 from shared.rng import RandomBelow, RandomBytes, random_below, random_bytes
 
@@ -93,23 +94,27 @@ class PrivateKey:
         """Plaintexts in the same order."""
         return [self.decrypt(ciphertext) for ciphertext in ciphertexts]
 
+    def decrypt_small(self, ciphertexts: Iterable[int]) -> list[int]:
+        """Signed plaintexts below 2^(bits/2 - 2), from one half-size power each; see `CountCipher`."""
+        residues = (self.q_side.decrypt(ciphertext) for ciphertext in ciphertexts)
+        return [int(residue - self.q if 2 * residue > self.q else residue) for residue in residues]
+
     def all_zero(self, ciphertexts: Sequence[int], below: RandomBelow = random_below) -> bool:
         """Whether every one of these valid ciphertexts encrypts 0, for about the cost of one decryption.
 
-        Decrypts prod c_i^rho_i, rho_i uniform of 128 bits, which encrypts sum rho_i m_i. A plaintext that is
-        not 0 mod n is not 0 mod p or not 0 mod q, say p; a prime beyond 2^128 leaves at most one value of its
-        rho for which the sum is 0 mod p, so a wrong yes has probability at most 2^-128. The obfuscators
-        cannot interfere: raising to p-1 removes that whole subgroup, elements of small order included.
+        Decrypts prod c_i^rho_i, rho_0 = 1 and the others uniform of 128 bits, which encrypts sum rho_i m_i. A
+        plaintext that is not 0 mod n is not 0 mod p or not 0 mod q, say p. If it is not m_0 alone, a prime
+        beyond 2^128 leaves at most one value of its rho for which the sum is 0 mod p. So a wrong yes has
+        probability at most 2^-128. The obfuscators cannot interfere: raising to p-1 removes that whole
+        subgroup, elements of small order included.
         """
-        exponents = [below(1 << BATCH_BITS) for _ in ciphertexts]
+        exponents = [1, *(below(1 << BATCH_BITS) for _ in ciphertexts[1:])][: len(ciphertexts)]
         return all(_combined_zero(side, ciphertexts, exponents) for side in (self.p_side, self.q_side))
 
 
 def _combined_zero(side: PrimeSide, ciphertexts: Sequence[int], exponents: Sequence[int]) -> bool:
-    product = big(1)
-    for ciphertext, exponent in zip(ciphertexts, exponents, strict=True):
-        product = product * powmod(ciphertext % side.square, exponent, side.square) % side.square
-    return side.decrypt(product) == 0
+    bases = [ciphertext % side.square for ciphertext in ciphertexts]
+    return side.decrypt(product_of_powers(bases, exponents, BATCH_BITS, side.square)) == 0
 
 
 def generate(bits: int, random: RandomBytes = random_bytes) -> PrivateKey:

@@ -63,32 +63,56 @@ def open_aggregate(
 ) -> list[int]:
     """The summed cells, after all checks of section 6.3 that need no other message.
 
-    Only the data ciphertexts are decrypted. The roster's plaintexts must be all ones and the tag follows from
-    the others, so these are compared with what they must encrypt in one batch; only when that fails are they
-    decrypted, to name the fault in the order of section 6.3.
+    Only the data ciphertexts are decrypted, a sparse last one modulo one prime. What the roster, the tag and
+    the sparse one must then encrypt is known, and one batch check compares. When it fails, everything is
+    decrypted in the order of section 6.3, which names the fault.
 
-    Args: secret: G. slots: cells of the round. ciphertexts: J+1, as the cloud sent them.
+    Args: secret: G. slots: cells of the round, at least 1. ciphertexts: J+1, as the cloud sent them.
     Raises: JobFailure: `tag_mismatch` (also for other than J+1 valid ciphertexts), `roster_digits`,
         `range_violation` (also for leftovers).
     """
     public = cipher.public
     members = len(context.roster)
     integers = _valid(public, ciphertexts, plaintext_count(slots, members, public.bits) + 1, context)
-    data_start = roster_plaintext_count(members, public.bits)
-    data = cipher.decrypt(ciphertexts[data_start:-1])
-    present = pack([1] * members, slots_per_plaintext(public.bits))
-    expected = [*present, tag(context, secret, present + data, public.n)]
-    checked = [*integers[:data_start], integers[-1]]
-    differences = [add_plaintext(public, c, -x) for c, x in zip(checked, expected, strict=True)]
+    roster_end = roster_plaintext_count(members, public.bits)
+    data, confirmed = _decrypt_data(cipher, ciphertexts[roster_end:-1], slots)
+    plaintexts = pack([1] * members, slots_per_plaintext(public.bits)) + data
+    plaintexts.append(tag(context, secret, plaintexts, public.n))
+    # Known or decrypted whole: ciphertexts roster_end .. roster_end + confirmed need no comparison.
+    compared = [*range(roster_end), *range(roster_end + confirmed, len(integers))]
+    differences = [add_plaintext(public, integers[j], -plaintexts[j]) for j in compared]
     if not cipher.all_zero(differences):
-        *roster, sent_tag = cipher.decrypt([*ciphertexts[:data_start], ciphertexts[-1]])
-        if sent_tag != tag(context, secret, roster + data, public.n):
-            raise _tag_mismatch(context)
-        _digits(data, slots, public)
+        data = _checked_in_full(cipher, context, secret, slots, ciphertexts)
+    return _in_range(_digits(data, slots, public))
+
+
+def _decrypt_data(cipher: CountCipher, ciphertexts: Sequence[bytes], slots: int) -> tuple[list[int], int]:
+    """Data plaintexts mod n, and how many of them (from the first) were decrypted modulo both primes."""
+    bits = cipher.public.bits
+    whole = len(ciphertexts)
+    used = slots - (whole - 1) * slots_per_plaintext(bits)
+    if used <= slots_per_plaintext(bits // 2):
+        whole -= 1
+    small = cipher.decrypt_small(ciphertexts[whole:])
+    return cipher.decrypt(ciphertexts[:whole]) + [value % cipher.public.n for value in small], whole
+
+
+def _checked_in_full(
+    cipher: CountCipher, context: RoundContext, secret: bytes, slots: int, ciphertexts: Sequence[bytes]
+) -> list[int]:
+    """Section 6.3 word by word; the data plaintexts when nothing is wrong."""
+    public = cipher.public
+    *plaintexts, sent_tag = cipher.decrypt(ciphertexts)
+    if sent_tag != tag(context, secret, plaintexts, public.n):
+        raise _tag_mismatch(context)
+    members = len(context.roster)
+    roster_end = roster_plaintext_count(members, public.bits)
+    _digits(plaintexts[roster_end:], slots, public)
+    if plaintexts[:roster_end] != pack([1] * members, slots_per_plaintext(public.bits)):
         raise JobFailure(
             JobCode.ROSTER_DIGITS, f"round {context.round}: not every hospital was counted exactly once"
         )
-    return _cells(data, slots, public)
+    return plaintexts[roster_end:]
 
 
 def _valid(public: PublicKey, ciphertexts: Sequence[bytes], count: int, context: RoundContext) -> list[int]:
@@ -105,8 +129,7 @@ def _tag_mismatch(context: RoundContext) -> JobFailure:
     return JobFailure(JobCode.TAG_MISMATCH, f"round {context.round}: the sum does not match its tag")
 
 
-def _cells(data: Sequence[int], slots: int, public: PublicKey) -> list[int]:
-    cells = _digits(data, slots, public)
+def _in_range(cells: list[int]) -> list[int]:
     if not all(0 <= cell <= MAX_SUM for cell in cells):
         raise _out_of_range()
     return cells

@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.crypto.paillier import CountCipher, PublicKey, decode_ciphertext, validate_ciphertexts
+from shared.crypto.paillier import (
+    CountCipher,
+    PublicKey,
+    add_plaintext,
+    combine,
+    decode_ciphertext,
+    encode_ciphertext,
+    validate_ciphertexts,
+)
 from shared.crypto.paper import NONCE_BYTES, from_phe, phe_public, to_phe, unwrap_nonce, wrap_nonce
 from shared.crypto.wrapping import rejected
-from shared.errors import InternalError, JobCode, JobFailure
-from shared.secure_tree.packing import MAX_COUNT, MAX_SUM
+from shared.errors import InternalError, JobCode, JobFailure, PeerError
+from shared.secure_tree.packing import MAX_COUNT, MAX_SUM, SLOT_BITS, slots_per_plaintext, unpack
 
 __all__ = ["NONCE_BYTES", "build_matrix", "open_matrix", "sum_matrices", "unwrap_nonce", "wrap_nonce"]
 
@@ -47,12 +55,39 @@ def sum_matrices(
 
 
 def open_matrix(cipher: CountCipher, ciphertexts: Sequence[bytes]) -> list[int]:
-    """The summed cells of one or more matrices, in order.
+    """The summed cells of one or more matrices, in order, without one decryption for each.
 
-    Raises: PeerError: `contribution_rejected`: an invalid ciphertext. JobFailure: `range_violation`.
+    Cells are combined under encryption into packed plaintexts, these are decrypted, and one batch check compares
+    every cell's ciphertext with what came out. Only a cell outside its slot makes that fail.
+
+    Raises: JobFailure: `range_violation`, also for a ciphertext that no encryption gives.
     """
-    validate_ciphertexts(cipher.public, ciphertexts)
-    cells = cipher.decrypt(ciphertexts)
+    try:
+        integers = validate_ciphertexts(cipher.public, ciphertexts)
+    except PeerError:
+        raise _out_of_range() from None
+    cells = _decrypt_packed(cipher, integers)
     if not all(0 <= cell <= MAX_SUM for cell in cells):
-        raise JobFailure(JobCode.RANGE_VIOLATION, "a summed cell is outside 0..2^46")
+        raise _out_of_range()
+    differences = [add_plaintext(cipher.public, c, -x) for c, x in zip(integers, cells, strict=True)]
+    if not cipher.all_zero(differences):
+        raise _out_of_range()
     return cells
+
+
+def _decrypt_packed(cipher: CountCipher, ciphertexts: Sequence[int]) -> list[int]:
+    public = cipher.public
+    width = slots_per_plaintext(public.bits)
+    groups = [ciphertexts[start : start + width] for start in range(0, len(ciphertexts), width)]
+    packed = [encode_ciphertext(public, combine(public, group, SLOT_BITS)) for group in groups]
+    cells: list[int] = []
+    for plaintext, group in zip(cipher.decrypt(packed), groups, strict=True):
+        digits = unpack(plaintext, len(group), public.n)
+        if digits is None:
+            raise _out_of_range()
+        cells.extend(digits)
+    return cells
+
+
+def _out_of_range() -> JobFailure:
+    return JobFailure(JobCode.RANGE_VIOLATION, "a summed cell is outside 0..2^46")

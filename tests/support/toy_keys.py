@@ -46,6 +46,10 @@ class PublishedObfuscators:
         """Plaintexts, the product's way."""
         return self.private.decrypt_many(int.from_bytes(raw, "big") for raw in ciphertexts)
 
+    def decrypt_small(self, ciphertexts: Sequence[bytes]) -> list[int]:
+        """Plaintexts below half the key's length, the product's way."""
+        return self.private.decrypt_small(int.from_bytes(raw, "big") for raw in ciphertexts)
+
     def all_zero(self, ciphertexts: Sequence[int]) -> bool:
         """The batched check, the product's way."""
         return self.private.all_zero(ciphertexts)
