@@ -1,0 +1,220 @@
+"""The command `privet demo`: words of the command line to options, and the result to a report."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from privet.demo.options import (
+    KEY_BITS,
+    DemoOptions,
+    Profile,
+    check_mode,
+    hospital_count,
+    parse_cuts,
+    parse_max_depth,
+)
+from shared.errors import InputError
+from shared.reports import Report
+from shared.tree.growth_rules import GrowthRules
+
+
+class Mode(StrEnum):
+    """How the tree is trained."""
+
+    PPSDT = "ppsdt"
+    ID3 = "id3"
+    GAIN_RATIO = "gain-ratio"
+
+
+class CriterionName(StrEnum):
+    """How a split is chosen."""
+
+    INFORMATION_GAIN = "information-gain"
+    GAIN_RATIO = "gain-ratio"
+
+
+class ProfileName(StrEnum):
+    """How counts are hidden."""
+
+    HARDENED = "hardened"
+    PAPER = "paper"
+
+
+app = typer.Typer(add_completion=False)
+
+_DATA = "The records"
+_JOB = "The job"
+_RUN = "The run"
+
+
+_HELP = (
+    "Watch a cloud, a trusted authority and three hospitals grow one tree on this machine.\n\n"
+    "Everything runs as separate processes that talk HTTP on loopback, and is gone when the demo ends. "
+    "The same programs run on separate machines: see deploy/README.md.\n\n"
+    "Exit codes: 0 every hospital's tree equals the tree of the pooled records; 1 it does not, or an internal error; "
+    "2 wrong usage; 3 the data or an option was refused; 4 a part refused another; 5 a part could not be reached; "
+    "6 the job failed; 130 interrupted."
+)
+
+
+@app.command(help=_HELP)
+def demo(
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--data",
+            metavar="FILE",
+            help="CSV, TSV or Parquet. Once: its rows are dealt round robin to the hospitals. Several times: one "
+            "file a hospital. Left out: the Acute Inflammations records of the publication.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    class_column: Annotated[
+        str | None,
+        typer.Option(
+            "--class",
+            metavar="COLUMN",
+            help="Class column: its name, or its position from 1. Left out: the last.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    no_header: Annotated[
+        bool,
+        typer.Option(
+            "--no-header",
+            help="The files have no header line; columns go by position.",
+            rich_help_panel=_DATA,
+        ),
+    ] = False,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop",
+            metavar="COLUMN",
+            help="Leave out a column, such as an identifier (name or position; repeatable).",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    cut: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cut",
+            metavar="COLUMN=POINT,POINT",
+            help="Cut a numeric column at public points; other columns are categories (repeatable).",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    hospitals: Annotated[
+        int | None,
+        typer.Option(
+            "--hospitals",
+            metavar="N",
+            help="How many hospitals, 3 to 64; 3 by default.",
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="ppsdt; the others follow.", rich_help_panel=_JOB)
+    ] = Mode.PPSDT,
+    criterion: Annotated[
+        CriterionName, typer.Option("--criterion", help="How a split is chosen.", rich_help_panel=_JOB)
+    ] = CriterionName.INFORMATION_GAIN,
+    profile: Annotated[
+        ProfileName,
+        typer.Option(
+            "--profile",
+            help="hardened, or paper: the publication to the letter, for public test data only, so the demo "
+            "declares its data public and switches the profile on at the cloud and at every hospital.",
+            rich_help_panel=_JOB,
+        ),
+    ] = ProfileName.HARDENED,
+    key_bits: Annotated[
+        int, typer.Option("--key-bits", help="Paillier key: 2048, 3072 or 4096.", rich_help_panel=_JOB)
+    ] = 3072,
+    max_depth: Annotated[
+        str, typer.Option("--max-depth", metavar="N|none", help="Questions on a path.", rich_help_panel=_JOB)
+    ] = "8",
+    min_node: Annotated[
+        int, typer.Option("--min-node", min=1, help="Fewer records make a leaf.", rich_help_panel=_JOB)
+    ] = 10,
+    min_child: Annotated[
+        int,
+        typer.Option("--min-child", min=1, help="Least records of a non-empty child.", rich_help_panel=_JOB),
+    ] = 5,
+    split_on_zero_gain: Annotated[
+        bool,
+        typer.Option(
+            "--split-on-zero-gain", help="Go on where the best gain is exactly 0.", rich_help_panel=_JOB
+        ),
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="DIR",
+            help="Keep the federation's files in DIR, which must be new or empty.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
+    stay: Annotated[
+        bool,
+        typer.Option(
+            "--stay",
+            help="Keep the federation up until Ctrl-C: look around in its API, ask for predictions.",
+            rich_help_panel=_RUN,
+        ),
+    ] = False,
+) -> Report:
+    """Set up a federation in a folder, run one job, compare, report."""
+    from privet.demo.story import run_demo
+
+    check_mode(mode)
+    files = tuple(data or ())
+    return run_demo(
+        DemoOptions(
+            files=files,
+            class_column=class_column,
+            has_header=not no_header,
+            drop=tuple(drop or ()),
+            cuts=parse_cuts(tuple(cut or ())),
+            hospitals=hospital_count(hospitals, len(files)),
+            rules=_rules(criterion, profile, max_depth, min_node, min_child, split_on_zero_gain),
+            profile=cast(Profile, profile.value),
+            key_bits=_checked_key_bits(key_bits),
+            keep=keep,
+            stay=stay,
+        )
+    )
+
+
+def _rules(
+    criterion: CriterionName,
+    profile: ProfileName,
+    max_depth: str,
+    min_node: int,
+    min_child: int,
+    split_on_zero_gain: bool,
+) -> GrowthRules:
+    # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
+    return GrowthRules(
+        criterion=criterion.value,
+        min_node=min_node,
+        min_child=min_child,
+        max_depth=parse_max_depth(max_depth),
+        split_on_zero_gain=split_on_zero_gain,
+        skip_known=profile is ProfileName.HARDENED,
+    )
+
+
+def _checked_key_bits(bits: int) -> int:
+    if bits not in KEY_BITS:
+        raise InputError(
+            f"a Paillier key has 2048, 3072 or 4096 bits, got {bits}.",
+            where="--key-bits",
+            remedy="Choose one of these.",
+        )
+    return bits
