@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shared.protocol.enrolment import keys_of, seal_bundle
+from shared.protocol.enrolment import seal_bundle
 from shared.wire.base import encode_base64url
 from shared.wire.enrolment import CloudBundle, Federation, Member, SignedFederation
 from trusted_authority.files import PUBLIC, write_file
@@ -57,8 +57,7 @@ def _agent_bundles(vault: Vault, agents: Sequence[Member], document: SignedFeder
     if not agents:
         return {}
     root = vault.root_key()
-    secrets = vault.secrets(document.federation.epoch)
-    keys_of(secrets, document.federation)  # a damaged or swapped file of secrets must not be handed out
+    secrets = vault.current_secrets(document.federation)
     return {
         member.id: seal_bundle(root, vault.certificate(member), document, secrets).canonical()
         for member in agents

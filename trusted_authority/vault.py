@@ -26,7 +26,7 @@ from shared.crypto.certificates import Certificate
 from shared.crypto.identity import IdentityKey
 from shared.crypto.passphrase import is_protected, protect, unprotect
 from shared.errors import InputError, PeerError
-from shared.protocol.enrolment import fingerprint, verify_federation
+from shared.protocol.enrolment import fingerprint, keys_of, verify_federation
 from shared.wire.base import Count, Id, WireModel
 from shared.wire.enrolment import (
     MAX_FEDERATION_BYTES,
@@ -158,6 +158,18 @@ class Vault:
             return FederationSecrets.parse(self._read_private(name), what=name, max_bytes=_MAX_SMALL_BYTES)
         except PeerError as error:
             raise self._damaged(name, error) from None
+
+    def current_secrets(self, federation: Federation) -> FederationSecrets:
+        """The private part of a document's key, known to belong to it.
+
+        Raises: InputError: damaged or swapped; such a file must never be handed out.
+        """
+        secrets = self.secrets(federation.epoch)
+        try:
+            keys_of(secrets, federation)
+        except PeerError as error:
+            raise self._damaged(_epoch_file(federation.epoch, "secrets"), error) from None
+        return secrets
 
     def epoch_record(self, epoch: int) -> EpochRecord:
         """Since when an epoch is, and who was given its key."""
