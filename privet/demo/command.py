@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from privet.demo.options import (
     KEY_BITS,
     DemoOptions,
-    Profile,
     check_mode,
     hospital_count,
     parse_cuts,
@@ -183,7 +182,7 @@ def demo(
             cuts=parse_cuts(tuple(cut or ())),
             hospitals=hospital_count(hospitals, len(files)),
             rules=_rules(criterion, profile, max_depth, min_node, min_child, split_on_zero_gain),
-            profile=cast(Profile, profile.value),
+            profile=profile.value,
             key_bits=_checked_key_bits(key_bits),
             keep=keep,
             stay=stay,

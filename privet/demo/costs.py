@@ -1,0 +1,37 @@
+"""What the job cost: seconds by part, and bytes by message type, as the programs themselves measured them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+HOSPITAL_PARTS: Final = ("count", "encrypt", "decrypt", "choose", "transport")
+"""Parts that each hospital's agent measures; `add` is the cloud's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """`seconds`: `total` from the start of the job until every hospital holds the tree (wall clock), and the parts,
+    each added up over all parties, so that they may exceed the total. `bytes`: bodies of messages by type, and all.
+    """
+
+    seconds: Mapping[str, float]
+    bytes: Mapping[str, int]
+
+
+def add_up(
+    total_seconds: float,
+    hospital_seconds: Iterable[Mapping[str, float]],
+    cloud_add_seconds: float,
+    message_bytes: Mapping[str, int],
+) -> Costs:
+    """The costs of one job from what each party measured."""
+    measured = list(hospital_seconds)
+    parts = {part: sum(each[part] for each in measured) for part in HOSPITAL_PARTS}
+    seconds = {"total": total_seconds, "count": parts.pop("count"), "encrypt": parts.pop("encrypt")}
+    seconds |= {"add": cloud_add_seconds, **parts}
+    return Costs(
+        {part: round(value, 4) for part, value in seconds.items()},
+        {"total": sum(message_bytes.values()), **message_bytes},
+    )

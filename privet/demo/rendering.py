@@ -1,0 +1,89 @@
+"""The demo's result as text for a person."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from privet.demo.learned import what_each_party_learned
+from privet.demo.result import DemoResult
+from shared.tree.drawing import draw
+
+_MIN_WIDTH: Final = 60
+_MAX_WIDTH: Final = 110
+_PART_NAMES: Final = {
+    "total": "from start to tree",
+    "count": "count records",
+    "encrypt": "encrypt",
+    "add": "add at the cloud",
+    "decrypt": "decrypt",
+    "choose": "check and choose",
+    "transport": "transport and waiting",
+}
+
+
+def render(result: DemoResult, next_steps: Iterable[str]) -> str:
+    """The tree, the comparison, what each party learned, what it cost, how to go on."""
+    sections = [
+        _headline(result),
+        _tree(result),
+        _comparison(result),
+        _section("What each party learned", _table(what_each_party_learned(result))),
+        _section("Seconds (parts added up over all parties, side by side)", _seconds(result.costs.seconds)),
+        _section("Bytes of messages", _bytes(result.costs.bytes)),
+        _section("How to go on", next_steps),
+    ]
+    return "\n\n".join(sections)
+
+
+def _headline(result: DemoResult) -> str:
+    options, seconds = result.options, result.costs.seconds["total"]
+    return (
+        f"{result.records.title}\n"
+        f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
+        f"{_plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
+        f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key, {options.rules.criterion}."
+    )
+
+
+def _tree(result: DemoResult) -> str:
+    title = f"The tree ({result.records.note})" if result.records.note else "The tree"
+    return _section(title, draw(result.tree, result.records.schema).splitlines())
+
+
+def _comparison(result: DemoResult) -> str:
+    return "\n".join(
+        (
+            f"same tree as on the pooled records: {'yes' if result.equal else 'no'}",
+            f"  hospitals  {result.tree.sha256}",
+            f"  pooled     {result.pooled.tree.sha256}",
+        )
+    )
+
+
+def _seconds(seconds: Mapping[str, float]) -> list[str]:
+    return [f"{_PART_NAMES[part]:<22} {value:9.3f}" for part, value in seconds.items()]
+
+
+def _bytes(sizes: Mapping[str, int]) -> list[str]:
+    return [f"{kind:<22} {size:>9,}" for kind, size in sizes.items()]
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
+    entries = list(rows)
+    first = max(len(name) for name, _ in entries) + 2
+    width = min(_MAX_WIDTH, max(_MIN_WIDTH, shutil.get_terminal_size((100, 24)).columns)) - 2
+    lines = []
+    for name, text in entries:
+        lines += textwrap.wrap(f"{name:<{first}}{text}", width, subsequent_indent=" " * first)
+    return lines
+
+
+def _section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([title, *(f"  {line}" for line in lines)])
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
