@@ -5,6 +5,8 @@ Enforced here, in this order for a message of a member:
 2. the sender was invited, its chain of envelopes has no gap, and `mh` is the job's manifest;
 3. the type fits the state, round and attempt (`late`, `wrong_round`);
 4. nothing was said twice (`replay_conflict`; identical repeats are answered before they reach a step).
+A message that is refused although it is the sender's next one takes its place in the sender's chain all the same
+(`refused`): the sender has signed it and goes on from there, and a repeat gets the same refusal.
 Signatures, sizes and ciphertexts are checked before by the shell; time is an argument and a deadline an event.
 """
 
@@ -83,6 +85,15 @@ def receive(job: Job, sealed: Sealed, now: int) -> Step:
         raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
     job = _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
     return handler(job, sealed, now)
+
+
+def refused(job: Job, sealed: Sealed) -> Job:
+    """The job after a refusal by `receive` or by the check of a contribution: only the sender's chain moves.
+
+    Raises: PeerError: it is not the sender's next message, so nothing at all changes.
+    """
+    member = _sender(job, sealed.envelope)
+    return _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
 
 
 def _sender(job: Job, envelope: Envelope) -> Member:
@@ -290,7 +301,7 @@ def _essence(statement: Statement) -> bytes:
 def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
     decisions = [_present(job.members[a].decision) for a in job.roster]
     if isinstance(statement, Notify):
-        prompts = next_prompts(job.prompts, statement.decisions)
+        prompts = next_prompts(job.prompts, statement.parsed())
         done, nodes = not prompts, len(prompts)
         job = replace(job, prompts=prompts, slots=root_slots(job.manifest.schema_, prompts))
     else:

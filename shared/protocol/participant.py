@@ -100,7 +100,7 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
 def _cloud_key(participation: Participation, keys: HospitalKeys) -> bytes:
     """The cloud's key of this job: its certificate is fixed by mh, so a later list of members cannot change it."""
     der = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
-    return certificates.verify_certificate(der, keys.trust.root).public_key
+    return certificates.verify(der, keys.trust.root).public_key
 
 
 def take_receipt(

@@ -20,6 +20,7 @@ from shared.wire.rounds import (
     Decision,
     Notify,
     PaperContribution,
+    PaperDecisions,
     PaperMatrix,
     PaperNodeDecision,
 )
@@ -83,7 +84,8 @@ def statement_body(participation: Participation, hidden: bytes) -> Decision | No
     growth = participation.growth
     if participation.manifest.profile == "paper":
         decisions = [PaperNodeDecision.model_validate(decision) for decision in growth.last_decisions]
-        return Notify(state=hidden.hex(), decisions=decisions, head=participation.head)
+        text = PaperDecisions(decisions=decisions).canonical().decode()
+        return Notify(state=hidden.hex(), decisions=text, head=participation.head)
     return Decision(
         state=hidden.hex(),
         next_nodes=growth.open_nodes,

@@ -122,8 +122,8 @@ def follow(table: Mapping[tuple[AnyState, AnyEvent], AnyState], state: AnyState,
 
 def mermaid(table: Mapping[tuple[AnyState, AnyEvent], AnyState]) -> str:
     """The table as a Mermaid state diagram."""
-    lines = [f"    {state} --> {target}: {event}" for (state, event), target in table.items()]
-    return "\n".join(["stateDiagram-v2", *lines])
+    head = "stateDiagram-v2"
+    return "\n".join([head, *(f"    {key[0]} --> {target}: {key[1]}" for key, target in table.items())])
 
 
 if __name__ == "__main__":

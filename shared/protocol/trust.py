@@ -23,7 +23,7 @@ class Trust:
 
         Raises: PeerError: `unknown_agent`: another issuer, another role, or not (or no longer) a member.
         """
-        certificate = certificates.verify_certificate(der, self.root)
+        certificate = certificates.verify(der, self.root)
         listed = self.members.get(certificate.id)
         if listed != hashlib.sha256(der).hexdigest() or certificate.role != role:
             raise PeerError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,8 @@ from shared.errors import JobCode
 from shared.wire.base import Base64Url, Count, Hex32, Id, WireModel
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CELLS, Manifest
+
+MAX_DECISIONS_BYTES: Final = 2**22
 
 NodePathText = Annotated[str, Field(max_length=16384, pattern=r"^(/[0-9]{1,4}=[0-9]{1,3})*$")]
 
@@ -105,7 +107,10 @@ class Aggregate(WireModel):
 
     ciphertexts: Annotated[list[Base64Url], Field(min_length=1, max_length=MAX_CELLS + 32)]
     roster_hash: Hex32
-    contributions: Annotated[list[tuple[Id, Hex32]], Field(min_length=3, max_length=MAX_AGENTS, strict=False)]
+    contributions: Annotated[
+        # A pair arrives as a JSON list, which a strict tuple would refuse.
+        list[Annotated[tuple[Id, Hex32], Field(strict=False)]], Field(min_length=3, max_length=MAX_AGENTS)
+    ]
     head: Hex32
 
 
@@ -128,12 +133,26 @@ class PaperNodeDecision(WireModel):
     kids: list[Literal["open"] | dict[Literal["leaf"], Count]] | None = None
 
 
+class PaperDecisions(WireModel):
+    """Profile paper: the decisions of one round in frontier order."""
+
+    decisions: Annotated[list[PaperNodeDecision], Field(max_length=MAX_CELLS)]
+
+
 class Notify(WireModel):
-    """agent -> cloud, profile paper."""
+    """agent -> cloud, profile paper. `decisions`: a canonical `PaperDecisions` as text.
+
+    As text, because `round_open` carries notifications inside envelopes and JSON may nest 8 deep only.
+    """
 
     state: Hex32
-    decisions: Annotated[list[PaperNodeDecision], Field(max_length=MAX_CELLS)]
+    decisions: Annotated[str, Field(max_length=MAX_DECISIONS_BYTES)]
     head: Hex32
+
+    def parsed(self) -> list[PaperNodeDecision]:
+        """The decisions. Raises: PeerError: `malformed`."""
+        text = self.decisions.encode()
+        return PaperDecisions.parse(text, what="decisions", max_bytes=MAX_DECISIONS_BYTES).decisions
 
 
 class JobDone(WireModel):
