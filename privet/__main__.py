@@ -17,7 +17,14 @@ from privet.programs import ProgramGroup
 from shared.errors import InternalError
 from shared.reports import Report
 
-app = typer.Typer(cls=ProgramGroup, no_args_is_help=True, add_completion=True)
+app = typer.Typer(
+    cls=ProgramGroup,
+    no_args_is_help=True,
+    epilog=(
+        "Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 input refused, 4 refused by the other side, "
+        "5 try later, 6 job failed or declined, 130 interrupted."
+    ),
+)
 
 
 def _show_version(asked: bool) -> None:
@@ -32,11 +39,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Hospitals grow one decision tree together, and no patient record leaves home.
-
-    Exit codes: 0 done, 1 internal error, 2 wrong usage, 3 input refused, 4 refused by the other side, 5 try
-    later, 6 job failed or declined, 130 interrupted.
-    """
+    """Hospitals grow one decision tree together, and no patient record leaves home."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import PurePath
 from typing import Any
 
 from typer.exceptions import TyperException
@@ -102,10 +103,9 @@ def _file_problem(error: OSError) -> Problem:
 def _unexpected(error: Exception) -> Problem:
     # The text of a foreign exception may quote data, so only its class and its place are shown.
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
-    return Problem(
-        ExitCode.INTERNAL, "Internal error", f"{type(error).__name__}{place}; please report it (SECURITY.md)"
-    )
+    place = f" at {PurePath(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
+    detail = f"{type(error).__name__}{place}; please report it as SECURITY.md or CONTRIBUTING.md says"
+    return Problem(ExitCode.INTERNAL, "Internal error", detail)
 
 
 def usage_problem(error: TyperException) -> Problem:
