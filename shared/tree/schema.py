@@ -7,7 +7,6 @@ from the signed manifest, never from local data. Limits are those of protocol se
 from __future__ import annotations
 
 import re
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,20 +15,26 @@ from itertools import pairwise
 from typing import Any, Final
 
 from shared.errors import InputError
+from shared.tree.schema_checks import (
+    check_distinct,
+    check_list,
+    check_name,
+    check_size,
+    listed,
+    members,
+    parse_cut,
+    text_of,
+)
 
 MAX_ATTRIBUTES: Final = 1024
 MAX_VALUES: Final = 256
 MAX_CLASSES: Final = 64
 MAX_CELLS: Final = 2**20
-MAX_TEXT: Final = 200
 
 MISSING_NAMES: Final = ("", "missing")
 """How a categorical attribute may list the value that an empty field stands for, in order of preference."""
 
-_CUT: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
-_UNSAFE_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_BIDI_CONTROLS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 class UnknownValueError(InputError):
@@ -56,7 +61,7 @@ class Attribute:
     @classmethod
     def numeric(cls, name: str, cuts: Iterable[Decimal | int | str], missing: str | None = None) -> Attribute:
         """A numeric attribute with generated interval names; `missing` names the value of an empty field."""
-        points = tuple(_parse_cut(name, str(cut)) for cut in cuts)
+        points = tuple(parse_cut(name, str(cut)) for cut in cuts)
         return cls(name, interval_names(points) + (() if missing is None else (missing,)), points)
 
     @property
@@ -126,12 +131,12 @@ class Schema:
             terminal would obey, cuts that do not rise, or cuts that do not fit the values.
         """
         schema = cls(tuple(attributes), class_name, tuple(classes))
-        _check_size(schema.attributes, "attributes", MAX_ATTRIBUTES, "schema")
+        check_size(schema.attributes, "attributes", MAX_ATTRIBUTES, "schema")
         for attribute in schema.attributes:
             _check_attribute(attribute)
-        _check_name(class_name, "class")
-        _check_list(schema.classes, "class labels", MAX_CLASSES, "class")
-        _check_distinct([*(a.name for a in schema.attributes), class_name], "column names", "schema")
+        check_name(class_name, "class")
+        check_list(schema.classes, "class labels", MAX_CLASSES, "class")
+        check_distinct([*(a.name for a in schema.attributes), class_name], "column names", "schema")
         if schema.cell_count > MAX_CELLS:
             raise InputError(
                 f"the root alone has more than {MAX_CELLS} cells (values of all attributes times classes)",
@@ -174,13 +179,13 @@ class Schema:
     @classmethod
     def from_json(cls, data: Any) -> Schema:
         """The inverse of `to_json`, with every check of `create`. Raises: InputError: another form."""
-        document = _members(data, {"attributes", "class"}, "schema")
-        target = _members(document["class"], {"name", "labels"}, "class")
-        attributes = _list(document["attributes"], "schema attributes")
+        document = members(data, {"attributes", "class"}, "schema")
+        target = members(document["class"], {"name", "labels"}, "class")
+        attributes = listed(document["attributes"], "schema attributes")
         return cls.create(
             (_attribute_from_json(entry, index) for index, entry in enumerate(attributes)),
-            _text(target["name"], "class name"),
-            (_text(label, "class label") for label in _list(target["labels"], "class labels")),
+            text_of(target["name"], "class name"),
+            (text_of(label, "class label") for label in listed(target["labels"], "class labels")),
         )
 
 
@@ -199,29 +204,19 @@ def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
 
 def _attribute_from_json(data: Any, index: int) -> Attribute:
     where = f"schema attribute {index + 1}"
-    entry = _members(data, {"name", "values", "cuts"}, where, optional={"cuts"})
-    name = _text(entry["name"], where)
+    entry = members(data, {"name", "values", "cuts"}, where, optional={"cuts"})
+    name = text_of(entry["name"], where)
     cuts = entry.get("cuts")
     points = (
-        None if cuts is None else tuple(_parse_cut(name, _text(cut, where)) for cut in _list(cuts, where))
+        None if cuts is None else tuple(parse_cut(name, text_of(cut, where)) for cut in listed(cuts, where))
     )
-    return Attribute(name, tuple(_text(value, where) for value in _list(entry["values"], where)), points)
-
-
-def _parse_cut(name: str, text: str) -> Decimal:
-    if _CUT.fullmatch(text) is None:
-        raise InputError(
-            "a cut point is a plain decimal with at most 18 digits before and 17 after the point",
-            where=f"attribute {name!r}",
-            remedy='Write it like "37.5", without exponent, sign of plus or spaces.',
-        )
-    return Decimal(text)
+    return Attribute(name, tuple(text_of(value, where) for value in listed(entry["values"], where)), points)
 
 
 def _check_attribute(attribute: Attribute) -> None:
-    _check_name(attribute.name, "attribute")
+    check_name(attribute.name, "attribute")
     where = f"attribute {attribute.name!r}"
-    _check_list(attribute.values, "values", MAX_VALUES, where)
+    check_list(attribute.values, "values", MAX_VALUES, where)
     if attribute.cuts is None:
         return
     if any(not cut.is_finite() for cut in attribute.cuts) or any(a >= b for a, b in pairwise(attribute.cuts)):
@@ -232,61 +227,3 @@ def _check_attribute(attribute: Attribute) -> None:
             where=where,
             remedy="List one value per interval, in order.",
         )
-
-
-def _check_list(texts: Sequence[str], what: str, limit: int, where: str) -> None:
-    _check_size(texts, what, limit, where)
-    for text in texts:
-        _check_text(text, where)
-    _check_distinct(texts, what, where)
-
-
-def _check_size(items: Sequence[object], what: str, limit: int, where: str) -> None:
-    if not 1 <= len(items) <= limit:
-        raise InputError(
-            f"expected 1 to {limit} {what}, got {len(items)}",
-            where=where,
-            remedy=f"Give 1 to {limit} {what}; an identifier column does not belong here.",
-        )
-
-
-def _check_name(name: str, where: str) -> None:
-    if not name.strip():
-        raise InputError("a name is empty", where=where, remedy="Give every column a name.")
-    _check_text(name, where)
-
-
-def _check_text(text: str, where: str) -> None:
-    # Names end up in terminals and pages, where control characters and direction overrides would be obeyed.
-    unsafe = any(unicodedata.category(c) in _UNSAFE_CATEGORIES or c in _BIDI_CONTROLS for c in text)
-    if unsafe or len(text) > MAX_TEXT:
-        raise InputError(
-            f"a name or value has a control character or more than {MAX_TEXT} characters",
-            where=where,
-            remedy="Shorten it and keep it to one line of plain text.",
-        )
-
-
-def _check_distinct(texts: Sequence[str], what: str, where: str) -> None:
-    if len(set(texts)) != len(texts):
-        raise InputError(f"the {what} repeat", where=where, remedy="Make them distinct.")
-
-
-def _members(
-    data: Any, names: set[str], where: str, optional: frozenset[str] | set[str] = frozenset()
-) -> dict[str, Any]:
-    if not isinstance(data, dict) or not names - optional <= set(data) <= names:
-        raise InputError(f"expected an object with the members {', '.join(sorted(names))}", where=where)
-    return data
-
-
-def _list(data: Any, where: str) -> list[Any]:
-    if not isinstance(data, list):
-        raise InputError("expected a list", where=where)
-    return data
-
-
-def _text(data: Any, where: str) -> str:
-    if not isinstance(data, str):
-        raise InputError("expected text", where=where)
-    return data
