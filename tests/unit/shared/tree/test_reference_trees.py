@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from shared.tree.criteria import information_gain
 from shared.tree.export import reference_form
 from shared.tree.growing import grow
 from shared.tree.growth_rules import Criterion, GrowthRules
+from shared.tree.schema import Attribute, Schema
 from tests.support import reference_data
 from tests.support.reference_data import ReferenceCase, differences
 
@@ -81,3 +83,22 @@ def gain_of(case: ReferenceCase, rows: list[tuple[str, ...]], attribute: str) ->
 
 def occurring(case: ReferenceCase, rows: list[tuple[str, ...]], attribute: str) -> int:
     return len({row[case.attribute_names.index(attribute)] for row in rows})
+
+
+def edge_cases() -> list[dict[str, Any]]:
+    path = reference_data.TREES / "edge-cases.json"
+    cases: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    return cases
+
+
+@pytest.mark.parametrize("edge", edge_cases(), ids=lambda edge: edge["case"])
+@pytest.mark.parametrize("criterion", ["information-gain", "gain-ratio"])
+def test_edge_cases_end_as_in_j48(edge: dict[str, Any], criterion: Criterion) -> None:
+    attributes = [Attribute(name, tuple(values)) for name, values in edge["attributes"].items()]
+    schema = Schema.create(attributes, "class", edge["class_order"])
+    rows = tuple(tuple(row) for row in edge["rows"])
+    names, expected = tuple(edge["attributes"]), edge["weka_j48_-U_-M_1_-O_-J"]
+    case = ReferenceCase(
+        edge["case"], schema, rows, names, tuple(edge["class_order"]), expected, frozenset(), edge
+    )
+    assert differences(our_tree(case, criterion), expected) == []
