@@ -1,0 +1,136 @@
+"""The way to the database: engine, read and write transactions. SQLite and PostgreSQL behave alike from here.
+
+SQLite: WAL with synchronous=FULL (a commit is on disk before its receipt leaves, rule C1), BEGIN IMMEDIATE, one
+writer at a time in this process by a lock, so that nobody waits in SQLite's sleeping busy handler.
+PostgreSQL: read committed; who changes a job locks its row (rule C6).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    NoSuchModuleError,
+    OperationalError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.orm import Session
+
+from shared.errors import ErrorCode, InputError, TemporaryError
+
+_BUSY_MILLISECONDS: Final = 10_000
+_POOL: Final = 20
+_OVERFLOW: Final = 30
+_OUTBOX_LOCK: Final = 0x70726976
+"""Key of the PostgreSQL advisory lock under which ids of the outbox are drawn."""
+
+
+class AuditUnavailableError(TemporaryError):
+    """Nothing can be recorded now, so nothing was done."""
+
+    code = ErrorCode.AUDIT_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__("the record of this cannot be written now; nothing was done", retry_after_seconds=2)
+
+
+class Database:
+    """One engine. `read` and `write` give sessions; leaving `write` without an exception commits."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._writing = self.engine.execution_options(privet_writes=True)
+        self._one_writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A transaction that changes nothing. Raises: AuditUnavailableError: the database cannot be reached."""
+        try:
+            with Session(self.engine, autoflush=False, expire_on_commit=False) as session:
+                yield session
+        except (OperationalError, InterfaceError, PoolTimeoutError):
+            raise AuditUnavailableError from None
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A transaction that commits at its end, or leaves no trace.
+
+        Raises: AuditUnavailableError: it cannot be written (a violated unique key passes as IntegrityError).
+        """
+        with self._one_writer:
+            try:
+                with (
+                    Session(self._writing, autoflush=False, expire_on_commit=False) as session,
+                    session.begin(),
+                ):
+                    yield session
+            except IntegrityError:
+                raise
+            except (DBAPIError, PoolTimeoutError):
+                raise AuditUnavailableError from None
+
+    def lock_outbox(self, session: Session) -> None:
+        """Let ids of the outbox become visible in their order, so that no reader's cursor passes one by.
+
+        PostgreSQL draws ids before commit; held until the commit, this lock keeps a later id from being seen
+        first. SQLite has one writer anyway.
+        """
+        if not self.is_sqlite:
+            session.connection().exec_driver_sql(f"SELECT pg_advisory_xact_lock({_OUTBOX_LOCK})")
+
+    def forget_deleted(self) -> None:
+        """SQLite: empty the write-ahead log, so that bytes deleted from the tables are gone from the disk."""
+        if self.is_sqlite:
+            with self._one_writer, self.engine.connect() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    try:
+        parsed = make_url(url)
+        if parsed.drivername == "postgresql":
+            parsed = parsed.set(drivername="postgresql+psycopg")
+        sizes = {"pool_size": _POOL, "max_overflow": _OVERFLOW, "pool_timeout": 10}
+        engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite", **sizes)
+    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
+        raise InputError(
+            "not the URL of a database that can be used",
+            where="database_url",
+            remedy="Use sqlite:///FILE, or postgresql+psycopg://USER@HOST/NAME with the extra `postgres` installed.",
+        ) from None
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions by itself; _begin_sqlite does
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout={_BUSY_MILLISECONDS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+        "secure_delete=ON",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("privet_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
