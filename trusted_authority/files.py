@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -38,9 +37,11 @@ def write_file(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
     temporary = path.with_name(f".{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
-    with _created(temporary, mode) as descriptor:
-        _write_all(descriptor, content)
-        os.fsync(descriptor)
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        os.fchmod(file.fileno(), mode)  # what the umask took away from a public file
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
     temporary.replace(path)
     sync_folder(path.parent)
 
@@ -67,19 +68,3 @@ def read_file(path: Path, *, max_bytes: int, remedy: str) -> bytes:
     if len(content) > max_bytes:
         raise InputError(f"longer than {max_bytes} bytes", where=str(path), remedy=remedy)
     return content
-
-
-@contextlib.contextmanager
-def _created(path: Path, mode: int) -> Iterator[int]:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        os.fchmod(descriptor, mode)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]
