@@ -1,0 +1,77 @@
+"""The demo's result for people and for tools, both ways it can come out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from privet.demo.costs import add_up
+from privet.demo.dealing import prepare
+from privet.demo.learned import what_each_party_learned
+from privet.demo.options import DemoOptions
+from privet.demo.pooled import grow_pooled
+from privet.demo.rendering import render
+from privet.demo.result import DemoResult, RoundSizes
+from shared.tree.model import Leaf, Split, Tree
+
+WORK = {"count": 0.25, "encrypt": 0.5, "decrypt": 0.125, "choose": 0.0625, "transport": 1.0}
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> DemoResult:
+    options = DemoOptions()
+    records = prepare(options, tmp_path)
+    pooled = grow_pooled(records, options.rules)
+    costs = add_up(1.5, [WORK, WORK, WORK], 0.03, {"contribution": 9000, "aggregate": 900})
+    sizes = (RoundSizes(1, 40), RoundSizes(2, 16), RoundSizes(2, 12))
+    trees = {hospital.id: pooled.tree for hospital in records.hospitals}
+    return DemoResult(options, records, sizes, trees, pooled, costs)
+
+
+def test_the_document_has_the_keys_that_tools_rely_on(result: DemoResult) -> None:
+    document = result.document()
+    assert document["equal"] is True
+    assert (document["hospitals"], document["rows"], document["rounds"]) == (3, 120, 3)
+    assert document["seconds"] == {
+        "total": 1.5,
+        "count": 0.75,
+        "encrypt": 1.5,
+        "add": 0.03,
+        "decrypt": 0.375,
+        "choose": 0.1875,
+        "transport": 3.0,
+    }
+    assert document["bytes"] == {"total": 9900, "contribution": 9000, "aggregate": 900}
+
+
+def test_one_hospital_with_another_tree_makes_them_unequal(result: DemoResult) -> None:
+    other = replace(result, trees={**result.trees, "h2": Tree(Leaf(0, (120, 0, 0, 0)))})
+    assert not other.equal
+    assert "same tree as on the pooled records: no\n" in render(other, [])
+
+
+def test_other_counts_in_the_same_tree_make_them_unequal(result: DemoResult) -> None:
+    root = result.pooled.tree.root
+    assert isinstance(root, Split)
+    first = root.kids[0]
+    assert isinstance(first, Split)
+    leaf = replace(first.kids[0], counts=(9, 0, 0, 0))
+    forged = Tree(replace(root, kids=(replace(first, kids=(leaf, *first.kids[1:])), *root.kids[1:])))
+    assert forged.sha256 == result.pooled.tree.sha256
+    assert not replace(result, trees={**result.trees, "h3": forged}).equal
+
+
+def test_the_text_says_all_that_was_asked_for(result: DemoResult) -> None:
+    text = render(result, ["privet demo --stay"])
+    assert "same tree as on the pooled records: yes\n" in text
+    assert text.count(result.pooled.tree.sha256) == 2
+    assert "3 rounds with 1, 2, 2 open nodes and 40, 16, 12 sums" in text
+    assert "privet demo --stay" in text
+    assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_the_paper_profile_is_told_with_its_leaks(result: DemoResult) -> None:
+    paper = replace(result, options=replace(result.options, profile="paper"))
+    learned = dict(what_each_party_learned(paper))
+    assert "5 attributes" in learned["cloud"]
+    assert learned["hospital and cloud"] == "together the counts of each single hospital"
