@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Role, Validity
@@ -25,7 +26,7 @@ from shared.protocol import coordinator, participant
 from shared.protocol.agent_effects import Completed, Count, HospitalKeys, Say
 from shared.protocol.agent_effects import Step as AgentStep
 from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions
-from shared.protocol.envelopes import Address, Sealed, seal, unseal, verify
+from shared.protocol.envelopes import Address, Chain, Sealed, seal, unseal, verify
 from shared.protocol.job import Job, Step
 from shared.protocol.joining import F_TABLE_BITS, read_offer
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
@@ -47,6 +48,17 @@ MAX_BYTES = 2**24
 SECRET = bytes([0xFE]) * 32
 VALIDITY = Validity(datetime(2020, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC))
 UNWRAPPING = UnwrappingKey.generate()
+
+
+@dataclass(frozen=True)
+class RawBody:
+    """A body that no model has checked."""
+
+    content: dict[str, Any]
+
+    def model_dump(self, **_options: object) -> dict[str, Any]:
+        """As `seal` asks for it."""
+        return self.content
 
 
 @dataclass
@@ -100,6 +112,10 @@ class Parties:
         return Manifest.model_validate({**fields, **changes})
 
 
+def _honest_sum(job: Job, checked: Mapping[AgentId, CheckedContribution]) -> list[str]:
+    return compute_sum(job, checked, TOY_KEY.public)
+
+
 class CloudHost:
     """The cloud's shell: one dict of what is durable, and what a crash forgets."""
 
@@ -111,6 +127,7 @@ class CloudHost:
         self.contributions: dict[AgentId, CheckedContribution] = {}
         self.aggregates: dict[int, list[str]] = {}
         self.pending: ComputeSum | None = None
+        self.sum: Callable[[Job, Mapping[AgentId, CheckedContribution]], list[str]] = _honest_sum
         self.job: Job
         ders = {name: parties.certificates[name] for name in parties.names}
         self.commit(coordinator.create(manifest, ders, 0))
@@ -176,7 +193,7 @@ class CloudHost:
         if due is None:
             return
         self.pending = None
-        sums = compute_sum(self.job, self.contributions, TOY_KEY.public)
+        sums = self.sum(self.job, self.contributions)
         step = coordinator.summed(self.job, due.round, due.attempt, sums, now)
         assert due.round not in self.aggregates, "two aggregates for one round"
         self.aggregates[due.round] = sums
@@ -293,6 +310,17 @@ class World:
             h.participation is not None and h.participation.state in ("COMPLETE", "ABORTED") for h in talking
         ]
         return all(ends) and not any(h.outbox for h in talking)
+
+    def forge(self, raw: bytes, change: Callable[[dict[str, Any]], None]) -> bytes:
+        """What an active cloud can do to a message of its own: change the body and sign it again."""
+        envelope = unseal(raw, max_bytes=MAX_BYTES).envelope
+        body = json.loads(json.dumps(envelope.body))
+        change(body)
+        address = Address(
+            envelope.type, envelope.job, envelope.mh, envelope.round, envelope.attempt, CLOUD, envelope.to
+        )
+        chain = Chain(envelope.seq, envelope.prev)
+        return seal(self.parties.identities[CLOUD], address, chain, RawBody(body)).raw  # type: ignore[arg-type]
 
     def move(self, faults: float) -> None:
         """One thing happens somewhere."""
