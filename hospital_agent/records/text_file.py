@@ -43,7 +43,7 @@ def find_encoding(path: Path, override: str | None) -> str:
     Raises: InputError: unknown override, or a file of another kind.
     """
     if override is not None:
-        return _known_encoding(override, path)
+        return _named_encoding(override, path)
     with path.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     for magic, kind in _FOREIGN:
@@ -75,12 +75,8 @@ def utf8_copy(path: Path, encoding: str, *, join_blanks: bool) -> Iterator[str]:
         try:
             with path.open(encoding=encoding, newline=None) as text:
                 _rewrite(text, stream, join_blanks=join_blanks)
-        except UnicodeError as error:
-            raise InputError(
-                f"the bytes are not {encoding} text.",
-                where=path.name,
-                remedy="Name the right encoding in the data settings, or save the file as UTF-8.",
-            ) from error
+        except UnicodeError:
+            raise _wrong_encoding(encoding, path) from None
         yield name
 
 
@@ -112,13 +108,27 @@ def _private_file() -> Iterator[tuple[BinaryIO, str]]:
             yield cast(BinaryIO, stream), stream.name
 
 
-def _known_encoding(name: str, path: Path) -> str:
+def _named_encoding(name: str, path: Path) -> str:
     try:
-        return codecs.lookup(name).name
-    except LookupError as error:
+        encoding = codecs.lookup(name).name
+    except LookupError:
         raise InputError(
             f"the encoding {name!r} is not known.", where=path.name, remedy="Use utf-8, utf-16 or latin-1."
-        ) from error
+        ) from None
+    if encoding != "utf-8":
+        return encoding
+    if not _is_utf8(path):
+        raise _wrong_encoding(encoding, path)
+    with path.open("rb") as stream:
+        return "utf-8-sig" if stream.read(3) == codecs.BOM_UTF8 else encoding
+
+
+def _wrong_encoding(encoding: str, path: Path) -> InputError:
+    return InputError(
+        f"the bytes are not {encoding} text.",
+        where=path.name,
+        remedy="Name the right encoding in the data settings, or save the file as UTF-8.",
+    )
 
 
 def _is_utf8(path: Path) -> bool:
