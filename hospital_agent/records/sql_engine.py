@@ -18,6 +18,7 @@ MAX_COLUMNS: Final = 800
 """Sums in one query; engines stop between 1000 and 1664 columns."""
 _ERROR_ROOTS: Final = (
     ("ibis.common.exceptions", "IbisError"),
+    ("ibis.common.exceptions", "TableNotFound"),
     ("sqlglot.errors", "SqlglotError"),
     ("duckdb", "Error"),
     ("psycopg", "Error"),

@@ -129,9 +129,11 @@ def fingerprint(records: SqlRecords, salt: bytes) -> tuple[int, ...]:
 def _weighted(conditions: Sequence[Any], salt: bytes, attribute: int) -> Any:
     """The secret weight, of 30 bits, of the row's value of one attribute; 0 for a field without a code."""
     weights = [
-        ibis().literal(_weight(salt, attribute, code), type="int64") for code in range(len(conditions))
+        ibis().literal(_weight(salt, attribute, code), type="int32") for code in range(len(conditions))
     ]
-    return ibis().cases(*zip(conditions, weights, strict=True), else_=ibis().literal(0, type="int64"))
+    weight = ibis().cases(*zip(conditions, weights, strict=True), else_=ibis().literal(0, type="int32"))
+    # Engines take a bare literal for 32 bits whatever Ibis thinks of it; a cast from 32 to 64 is really written.
+    return weight.cast("int64")
 
 
 def _weight(salt: bytes, attribute: int, code: int) -> int:
