@@ -17,7 +17,7 @@ from shared.errors import ErrorCode, PeerError
 from shared.wire.base import WireModel, describe, parse_canonical, validated
 from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
 
-_CONTEXT: Final = b"ppsdt/1/envelope\n"
+ENVELOPE_CONTEXT: Final = b"ppsdt/1/envelope\n"
 _PREFIX: Final = b'{"envelope":'
 _SUFFIX_LENGTH: Final = len(b',"signature":"') + 128 + len(b'"}')
 ZERO_HASH: Final = "0" * 64
@@ -90,7 +90,7 @@ def seal(signer: Signer, address: Address, chain: Chain, body: WireModel) -> Sea
     )
     canonical = envelope.canonical()
     digest = hashlib.sha256(canonical)
-    signature = signer.sign(_CONTEXT + digest.digest()).hex()
+    signature = signer.sign(ENVELOPE_CONTEXT + digest.digest()).hex()
     raw = _PREFIX + canonical + b',"signature":"' + signature.encode("ascii") + b'"}'
     return Sealed(SignedEnvelope(envelope=envelope, signature=signature), raw, digest.hexdigest())
 
@@ -116,7 +116,7 @@ def reseal(signed: SignedEnvelope) -> Sealed:
 def verify(sealed: Sealed, public_key: bytes) -> None:
     """Check the signature. Raises: PeerError: `bad_signature`."""
     identity.verify(
-        public_key, bytes.fromhex(sealed.signed.signature), _CONTEXT + bytes.fromhex(sealed.sha256)
+        public_key, bytes.fromhex(sealed.signed.signature), ENVELOPE_CONTEXT + bytes.fromhex(sealed.sha256)
     )
 
 
