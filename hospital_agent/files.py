@@ -1,0 +1,64 @@
+"""The agent's own files: replaced in one step, synced, and private from their first byte. No records here."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Final
+
+from shared.errors import InputError
+
+PRIVATE: Final = 0o600
+_PRIVATE_FOLDER: Final = 0o700
+
+
+def make_private_folder(folder: Path) -> None:
+    """Create `folder` (0700); one that is there must already be closed to others.
+
+    Raises: InputError: others may enter it.
+    """
+    folder.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
+    if folder.stat().st_mode & 0o077:
+        raise InputError(
+            "other users may enter this folder of private files",
+            where=str(folder),
+            remedy=f"Run: chmod 700 {folder}",
+        )
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace `path` (0600): either the old or the new version is there after a power cut, never half of one."""
+    aside = path.with_name(f".{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        aside.unlink()
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
+    aside.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_file(path: Path, *, max_bytes: int, remedy: str) -> bytes:
+    """The content of a file of at most `max_bytes`.
+
+    Raises: InputError: it cannot be read or is too long; `remedy` says what to do.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(max_bytes + 1)
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be read", where=str(path), remedy=remedy) from None
+    if len(content) > max_bytes:
+        raise InputError(f"longer than {max_bytes} bytes", where=str(path), remedy=remedy)
+    return content
