@@ -1,0 +1,8 @@
+"""Private keys at rest and at work: the only room that can decrypt."""
+
+from __future__ import annotations
+
+from hospital_agent.keyring.cipher import MeteredCipher, Spent
+from hospital_agent.keyring.ring import Keyring
+
+__all__ = ["Keyring", "MeteredCipher", "Spent"]
