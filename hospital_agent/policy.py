@@ -1,0 +1,172 @@
+"""What this hospital agrees to: its own rules, checked before any record is read for a job (protocol rule A4).
+
+The rules stand in a TOML file of their own, so that who may change them need not be who runs the agent. Whatever the
+manifest says, a job outside them is declined, with a code to the cloud and a sentence for the hospital.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from shared.errors import ErrorCode, InputError
+from shared.wire.base import describe
+from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
+
+DECLINED: Final = "declined"
+"""The code of every refusal that section 13 has no code for: the cloud need not know this hospital's rules."""
+_DISCLOSURE_ORDER: Final[tuple[Disclosure, ...]] = ("class", "probability", "counts")
+
+TEMPLATE: Final = """\
+# What this hospital agrees to. Every rule is a limit: a job outside it is declined.
+
+# "ask": a person approves each job (privet agent offers, privet agent approve). "automatic": the rules decide.
+approval = "ask"
+# Fewest hospitals in a job. With H hospitals, H-1 together know the last one's counts.
+min_hospitals = 3
+# Fewest records of a node that may be split, and of a child: smaller groups are never asked about.
+min_node = 10
+min_child = 5
+# Greatest depth of a tree; 0 allows any.
+max_depth = 12
+# The most that predictions may show: "class", "probability" or "counts".
+disclosure = "counts"
+# Whether the cloud may publish the tree.
+allow_publish_tree = false
+# Studies that are allowed; leave out for any.
+# studies = ["sepsis-2026"]
+# Test data only: profile paper lets hospitals and the cloud learn counts of one hospital.
+allow_paper_profile = false
+"""
+
+
+class Policy(BaseModel):
+    """The rules; the template above explains each. The defaults are the safe ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    approval: Literal["ask", "automatic"] = "ask"
+    min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = 3
+    min_node: Annotated[int, Field(ge=1)] = 10
+    min_child: Annotated[int, Field(ge=1)] = 5
+    max_depth: Annotated[int, Field(ge=0, le=MAX_ATTRIBUTES)] = 12
+    disclosure: Disclosure = "counts"
+    allow_publish_tree: bool = False
+    studies: list[str] | None = None
+    allow_paper_profile: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a job is declined. `code` travels to the cloud, `reason` stays at the hospital."""
+
+    code: str
+    reason: str
+
+
+def load_policy(path: Path) -> Policy:
+    """The rules of a file; a missing file means the defaults.
+
+    Raises: InputError: not TOML, an unknown rule or a wrong value.
+    """
+    try:
+        return Policy.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return Policy()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise InputError(f"not TOML: {reason}", where=str(path), remedy="Correct the file.") from None
+    except ValidationError as error:
+        raise InputError(
+            describe(error), where=str(path), remedy="Correct the rule, or leave it out for the safe default."
+        ) from None
+
+
+def review(
+    policy: Policy, manifest: Manifest, *, synthetic: bool, seen_rosters: Iterable[Sequence[str]]
+) -> Refusal | None:
+    """The first rule that a job breaks, or None.
+
+    Args: synthetic: the hospital marked its data as no patient's. seen_rosters: rosters of the jobs on the same records
+        whose sums this agent has seen.
+    """
+    return (
+        _wrong_study(policy, manifest)
+        or _wrong_profile(policy, manifest, synthetic=synthetic)
+        or _too_small(policy, manifest)
+        or _too_open(policy, manifest)
+        or differs_by_one(manifest.invited, seen_rosters)
+    )
+
+
+def differs_by_one(roster: Sequence[str], seen_rosters: Iterable[Sequence[str]]) -> Refusal | None:
+    """The difference rule: two sums over the same records whose rosters differ by one hospital show its counts."""
+    for seen in seen_rosters:
+        extra = set(roster) ^ set(seen)
+        if len(extra) == 1:
+            return Refusal(
+                ErrorCode.POLICY_DIFFERENCE,
+                f"An earlier job on the same records had the same hospitals but for {extra.pop()}: "
+                "the difference of the two results would show that hospital's own counts.",
+            )
+    return None
+
+
+def _wrong_study(policy: Policy, manifest: Manifest) -> Refusal | None:
+    if policy.studies is None or manifest.study in policy.studies:
+        return None
+    return Refusal(DECLINED, f"Study {manifest.study} is not among the studies that the policy allows.")
+
+
+def _wrong_profile(policy: Policy, manifest: Manifest, *, synthetic: bool) -> Refusal | None:
+    if manifest.profile != "paper":
+        return None
+    missing = [
+        name
+        for present, name in (
+            (policy.allow_paper_profile, "allow_paper_profile in the policy"),
+            (synthetic, "synthetic in the [data] settings"),
+            (manifest.synthetic, "synthetic in the job's manifest"),
+        )
+        if not present
+    ]
+    if not missing:
+        return None
+    return Refusal(
+        ErrorCode.POLICY_PROFILE,
+        f"Profile paper is for test data only; not switched on: {', '.join(missing)}.",
+    )
+
+
+def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:
+    if manifest.min_hospitals < policy.min_hospitals:
+        return Refusal(
+            ErrorCode.POLICY_MIN_HOSPITALS,
+            f"The job may run with {manifest.min_hospitals} hospitals; the policy wants {policy.min_hospitals}.",
+        )
+    for name, asked, floor in (
+        ("min_node", manifest.min_node, policy.min_node),
+        ("min_child", manifest.min_child, policy.min_child),
+    ):
+        if asked < floor:
+            return Refusal(DECLINED, f"The job's {name} is {asked}; the policy wants at least {floor}.")
+    return None
+
+
+def _too_open(policy: Policy, manifest: Manifest) -> Refusal | None:
+    if policy.max_depth and (manifest.max_depth is None or manifest.max_depth > policy.max_depth):
+        asked = "without limit" if manifest.max_depth is None else str(manifest.max_depth)
+        return Refusal(DECLINED, f"The job's max_depth is {asked}; the policy allows {policy.max_depth}.")
+    if _DISCLOSURE_ORDER.index(manifest.disclosure) > _DISCLOSURE_ORDER.index(policy.disclosure):
+        return Refusal(
+            DECLINED,
+            f"The study's predictions show {manifest.disclosure}; the policy allows {policy.disclosure}.",
+        )
+    if manifest.publish_tree and not policy.allow_publish_tree:
+        return Refusal(DECLINED, "The study publishes its tree at the cloud; the policy does not allow that.")
+    return None
