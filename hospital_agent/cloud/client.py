@@ -1,0 +1,211 @@
+"""The agent's side of the cloud's message door (protocol section 7): post, poll, register, fetch the federation.
+
+Every request may be repeated: messages are idempotent at the cloud, and the other three change nothing. Proxy and
+certificate settings of the surroundings are honoured (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE).
+"""
+
+from __future__ import annotations
+
+import gzip
+import ssl
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+
+from hospital_agent.cloud.answers import busy_error, inbox_items, refusal_of
+from hospital_agent.cloud.retries import BusyError, Patience, retrying
+from hospital_agent.cloud.traffic import Traffic
+from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.protocol.envelopes import Signer
+from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
+from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
+
+MAX_RECEIPT_BYTES: Final = 2**16
+MAX_INBOX_BYTES: Final = 2**27
+"""The largest answer of the inbox that is read: a paper aggregate of the greatest round, with room to spare."""
+LONG_WAIT_SECONDS: Final = 25
+SHORT_WAIT_SECONDS: Final = 5
+_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
+_SKEW_WORTH_CORRECTING_SECONDS: Final = 2
+_GZIP_FROM_BYTES: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class InboxMessage:
+    """One waiting message: its place in the inbox, and the exact bytes of the signed envelope."""
+
+    id: int
+    raw: bytes = field(repr=False)
+
+
+@dataclass(slots=True)
+class CloudClient:
+    """One agent's connection. Not for use by several threads at once.
+
+    `wait_seconds`: the present length of a long poll, halved when something on the way cuts it.
+    `clock_offset`: seconds that this machine's clock is behind the cloud's, by its Date header.
+    """
+
+    agent: str
+    signer: Signer
+    http: httpx.Client
+    patience: Patience = field(default_factory=Patience)
+    traffic: Traffic = field(default_factory=Traffic)
+    wait_seconds: int = LONG_WAIT_SECONDS
+    clock_offset: float = 0.0
+
+    @classmethod
+    def connect(
+        cls,
+        base_url: str,
+        agent: str,
+        signer: Signer,
+        *,
+        ca_bundle: Path | None = None,
+        patience: Patience | None = None,
+    ) -> Self:
+        """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA."""
+        context = ssl.create_default_context(cafile=None if ca_bundle is None else str(ca_bundle))
+        http = httpx.Client(
+            base_url=base_url,
+            verify=context,
+            timeout=httpx.Timeout(30.0, connect=10.0),
+            limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=120),
+            headers={"user-agent": "privet-agent", "accept": "application/json", "accept-encoding": "gzip"},
+            follow_redirects=False,
+        )
+        return cls(agent, signer, http, patience or Patience())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.http.close()
+
+    def post_message(self, raw: bytes, kind: str) -> bytes:
+        """Send one signed envelope, again and again until it is answered; the answer is the raw receipt.
+
+        Past a round's deadline it is still worth sending: the cloud waits for a silent member (rule C4).
+        Args: kind: message type, for the books.
+        Raises: PeerError: refused. TemporaryError: not answered within the patience.
+        """
+        headers = {"content-type": "application/json"}
+        body = gzip.compress(raw, 6, mtime=0) if len(raw) >= _GZIP_FROM_BYTES else raw
+        if len(body) < len(raw):
+            headers["content-encoding"] = "gzip"
+        else:
+            body = raw
+        for attempt in retrying(self.patience):
+            with attempt:
+                return self._send(
+                    "POST", "/v1/messages", kind, MAX_RECEIPT_BYTES, content=body, headers=headers
+                )
+        raise TemporaryError("the message was not answered in time")
+
+    def poll(self, after: int, *, wait_seconds: int | None = None) -> list[InboxMessage]:
+        """Messages after that place; waits for one up to `wait_seconds`. Empty when none came.
+
+        Raises: PeerError: refused. TemporaryError: the cloud cannot be reached now.
+        """
+        wait = self.wait_seconds if wait_seconds is None else min(wait_seconds, self.wait_seconds)
+        try:
+            raw = self._poll_once(after, wait)
+        except PeerError as error:
+            # A clock that is off shows as a bad signature; the answer has brought the right time.
+            if error.code is not ErrorCode.BAD_SIGNATURE:
+                raise
+            raw = self._poll_once(after, wait)
+        items = inbox_items(raw)
+        self.traffic.move("poll", _sizes(items))
+        return [InboxMessage(number, message) for number, message, _ in items]
+
+    def register(self, certificate: str, version: str) -> None:
+        """Tell the cloud that this agent is there. Args: certificate: base64url of its DER.
+
+        Raises: PeerError: not a member. TemporaryError.
+        """
+        claim = Registration(certificate=certificate, version=version, time=self._now())
+        body = sign_registration(claim, self.signer).canonical()
+        headers = {"content-type": "application/json"}
+        self._send("POST", "/v1/hospitals", "registration", MAX_RECEIPT_BYTES, content=body, headers=headers)
+
+    def fetch_federation(self) -> SignedFederation:
+        """The federation document as the cloud serves it, not yet verified. Also sets the clock offset."""
+        raw = self._send("GET", "/v1/federation", "federation", MAX_FEDERATION_BYTES)
+        return SignedFederation.parse(raw, what="federation document", max_bytes=MAX_FEDERATION_BYTES)
+
+    def _poll_once(self, after: int, wait: int) -> bytes:
+        claim = sign_poll(Poll(agent=self.agent, after=after, time=self._now()), self.signer)
+        try:
+            return self._send(
+                "GET",
+                "/v1/inbox",
+                "poll",
+                MAX_INBOX_BYTES,
+                params={"after": after, "wait": wait},
+                headers={POLL_HEADER: claim},
+                timeout=httpx.Timeout(wait + 15.0, connect=10.0),
+            )
+        except BusyError as busy:
+            if busy.cut:
+                self.wait_seconds = max(SHORT_WAIT_SECONDS, wait // 2)
+            raise
+
+    def _now(self) -> int:
+        return int(time.time() + self.clock_offset)
+
+    def _send(self, method: str, path: str, kind: str, max_bytes: int, **options: Any) -> bytes:
+        """One request and its whole answer.
+
+        Raises: BusyError (a TemporaryError): transport errors and answers worth a retry. PeerError: refused.
+        """
+        try:
+            with self.http.stream(method, path, **options) as response:
+                self._set_clock(response)
+                body = _read_capped(response, max_bytes)
+        except httpx.TransportError as error:
+            cut = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
+            raise BusyError(f"the cloud cannot be reached: {type(error).__name__}", cut=cut) from None
+        except httpx.DecodingError:
+            raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is not in its stated encoding") from None
+        self.traffic.add_request(kind, response.request)
+        self.traffic.add_response(kind, response)
+        if response.status_code in _BUSY_STATUSES:
+            raise busy_error(response.status_code, response.headers)
+        if not response.is_success:
+            raise refusal_of(response.status_code, body)
+        return body
+
+    def _set_clock(self, response: httpx.Response) -> None:
+        with suppress(KeyError, ValueError, TypeError):
+            there = parsedate_to_datetime(response.headers["date"])
+            offset = (there - datetime.now(UTC)).total_seconds()
+            self.clock_offset = offset if abs(offset) > _SKEW_WORTH_CORRECTING_SECONDS else 0.0
+
+
+def _read_capped(response: httpx.Response, max_bytes: int) -> bytes:
+    """The decoded body. Raises: PeerError: `too_large`, before more than the cap is kept."""
+    pieces, size = [], 0
+    for piece in response.iter_bytes():
+        size += len(piece)
+        if size > max_bytes:
+            raise PeerError(ErrorCode.TOO_LARGE, f"the cloud's answer is longer than {max_bytes} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _sizes(items: list[tuple[int, bytes, str]]) -> Mapping[str, int]:
+    sizes: dict[str, int] = {}
+    for _, raw, kind in items:
+        sizes[kind] = sizes.get(kind, 0) + len(raw)
+    return sizes
