@@ -1,0 +1,320 @@
+"""The jobs that this hospital has accepted: each message of the cloud becomes a step, and each step one journal entry.
+
+The entry of a step holds the new state, the bytes to send and the place in the inbox, in one transaction. A step
+that was cut off left nothing behind and is made again from the same message.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hospital_agent.daemon.office import Office
+from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
+from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
+from hospital_agent.models import Model
+from hospital_agent.policy import differs_by_one
+from hospital_agent.records import Snapshot
+from shared.errors import InputError, InternalError, JobCode, JobFailure, PeerError
+from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys, Step
+from shared.protocol.envelopes import Sealed, body_of, unseal
+from shared.protocol.participant import abort, receive, take_receipt
+from shared.protocol.participation import Participation, from_json, rules_of, schema_of, to_json
+from shared.tree.growing import Growth
+from shared.wire.envelope import MessageType
+from shared.wire.rounds import JobOffer, Roster
+
+MAX_OFFER_BYTES = 2**25
+MAX_RECEIPT_BYTES = 2**16
+
+
+@dataclass(slots=True)
+class Case:
+    """One accepted job in memory; the journal has all of it."""
+
+    entry: JobEntry
+    participation: Participation
+    snapshot: Snapshot | None = field(repr=False)
+
+
+@dataclass(slots=True)
+class Casework:
+    """Every accepted job of one agent. `unbooked`: figures that go into the journal with the job's next entry."""
+
+    office: Office
+    cases: dict[str, Case] = field(default_factory=dict)
+    unbooked: dict[str, Tally] = field(default_factory=dict)
+
+    def resume(self) -> None:
+        """Take up the jobs that were running when the agent stopped."""
+        for entry in self.office.journal.jobs(JobStatus.ACTIVE):
+            if entry.participation is None:
+                raise InternalError("an active job without its state in the journal")
+            participation = from_json(entry.participation)
+            case = Case(entry, participation, None)
+            self.cases[entry.job] = case
+            try:
+                schema = schema_of(participation.manifest)
+                case.snapshot = self.office.records.reopen(schema, str(entry.snapshot_sha256))
+            except InputError as error:
+                self.give_up(case, JobCode.CANCELLED, str(error))
+                continue
+            self.office.progress.tell(f"goes on: {entry.phase}", job=entry.job, phase=entry.phase)
+
+    def take(self, case: Case, sealed: Sealed, inbox_id: int) -> None:
+        """One message of the cloud about an accepted job.
+
+        Raises: PeerError: refused, nothing changed. TemporaryError: the records cannot be reached now.
+        """
+        watch, keys = Stopwatch(), self.keys_of(case)
+        before = case.participation
+        try:
+            step = self._step(case, sealed, keys, watch)
+            if step.participation is before:
+                return
+            self._check_new_roster(case, step.participation)
+            outcome = carry_out(step, case.snapshot, keys, self.office.keyring.identity, watch)
+        except JobFailure as failure:
+            self.give_up(case, failure.code, str(failure), inbox_id=inbox_id, evidence=sealed)
+            return
+        except (InputError, InternalError) as error:
+            self.give_up(case, JobCode.CANCELLED, str(error), inbox_id=inbox_id)
+            return
+        self._add(case.entry.job, Tally(seconds=watch.seconds))
+        self._settle(case, outcome, sealed, inbox_id)
+
+    def take_receipt(self, message: OutgoingMessage, raw: bytes) -> None:
+        """The cloud's answer to an own message. A receipt that does not hold is told and kept, not believed."""
+        journal, progress = self.office.journal, self.office.progress
+        entry = journal.job(message.job)
+        if entry is None:
+            raise InternalError("a message of a job that the journal does not know")
+        case = self.cases.get(message.job)
+        base = case.participation if case else _bare_participation(entry, self.office)
+        keys = self.office.keyring.hospital_keys()
+        try:
+            after = take_receipt(base, unseal(raw, max_bytes=MAX_RECEIPT_BYTES), message.sha256, keys)
+        except PeerError as error:
+            progress.warn(
+                f"the cloud's receipt does not hold: {error}", job=message.job, code=error.code.value
+            )
+            after = base
+        with journal.transaction(durable=False):
+            journal.acknowledge(message, raw)
+            journal.record(
+                "sent",
+                job=message.job,
+                type=message.type,
+                round=message.round,
+                sha256=message.sha256,
+                head=after.head,
+            )
+            if case:
+                case.participation = after
+                case.entry = replace(case.entry, participation=to_json(after))
+            journal.put_job(self.booked(case.entry if case else entry))
+
+    def take_refusal(self, message: OutgoingMessage, error: PeerError) -> None:
+        """The cloud refused an own message for good. A refused acceptance ends the job here; else its end comes."""
+        journal = self.office.journal
+        case = self.cases.get(message.job)
+        self.office.progress.warn(
+            f"{message.type}: {error}", job=message.job, code=error.code.value, type=message.type
+        )
+        with journal.transaction():
+            journal.refuse(message)
+            journal.record(
+                "refused", job=message.job, type=message.type, code=error.code.value, sha256=message.sha256
+            )
+        if case and message.type == MessageType.JOB_ACCEPT:
+            self.close(case, JobStatus.FAILED, code=error.code.value, reason=str(error))
+
+    def give_up(
+        self,
+        case: Case,
+        code: JobCode,
+        reason: str,
+        *,
+        inbox_id: int | None = None,
+        evidence: Sealed | None = None,
+    ) -> None:
+        """Tell the cloud the code and nothing else, and end the job here."""
+        keys = self.keys_of(case)
+        outcome = carry_out(
+            abort(case.participation, code), None, keys, self.office.keyring.identity, Stopwatch()
+        )
+        case.participation = outcome.participation
+        self.close(
+            case,
+            JobStatus.FAILED,
+            code=code.value,
+            reason=reason,
+            outgoing=outcome.outgoing,
+            inbox_id=inbox_id,
+            evidence=evidence,
+        )
+
+    def close(
+        self,
+        case: Case,
+        status: JobStatus,
+        *,
+        code: str | None = None,
+        reason: str | None = None,
+        outgoing: tuple[Sealed, ...] = (),
+        inbox_id: int | None = None,
+        evidence: Sealed | None = None,
+    ) -> None:
+        """The job is over: journal its end and its last words, erase what rule A6 names."""
+        journal, job = self.office.journal, case.entry.job
+        entry = replace(case.entry, status=status, phase=status.value, code=code, reason=reason)
+        with journal.transaction():
+            if evidence is not None:
+                journal.keep_evidence(job, str(code), evidence.raw)
+                self._remember_roster(case, evidence)
+            journal.erase_job(self.booked(entry))
+            for sealed in outgoing:
+                journal.queue(sealed)
+            if inbox_id is not None:
+                journal.move_cursor(inbox_id)
+            journal.record("ended", job=job, status=status.value, code=code, head=case.participation.head)
+        journal.empty_log()
+        self.office.discard_snapshot(entry.snapshot_sha256)
+        self.cases.pop(job, None)
+        if status is JobStatus.FAILED:
+            self.office.progress.warn(f"ended without a tree ({code}): {reason}", job=job, code=code)
+
+    def keys_of(self, case: Case) -> HospitalKeys:
+        """Keys of the epoch in which the job began."""
+        return self.office.keyring.hospital_keys(case.participation.manifest.key_id)
+
+    def add_traffic(self, job: str, figures: Mapping[str, Mapping[str, int]], seconds: float = 0.0) -> None:
+        """Book bytes and transport time for the job's next entry."""
+        tally = Tally(seconds={"transport": seconds}, sent=figures["sent"], received=figures["received"])
+        self._add(job, tally)
+
+    def booked(self, entry: JobEntry) -> JobEntry:
+        """The entry with the figures that were waiting for it."""
+        tally = self.unbooked.pop(entry.job, None)
+        if tally is None:
+            return entry
+        total = entry.tally.plus(
+            seconds=tally.seconds, sent=tally.sent, received=tally.received, work=tally.work
+        )
+        return replace(entry, tally=total)
+
+    def _add(self, job: str, tally: Tally) -> None:
+        known = self.unbooked.get(job, Tally())
+        self.unbooked[job] = known.plus(
+            seconds=tally.seconds, sent=tally.sent, received=tally.received, work=tally.work
+        )
+
+    def _step(self, case: Case, sealed: Sealed, keys: HospitalKeys, watch: Stopwatch) -> Step:
+        """`receive`, its time split into decrypting and choosing."""
+        spent = self.office.keyring.cipher(case.participation.manifest.key_id).spent
+        before, start = replace(spent), time.perf_counter()
+        step = receive(case.participation, sealed, keys)
+        if sealed.envelope.type is MessageType.AGGREGATE:
+            decrypt = spent.decrypt_seconds - before.decrypt_seconds
+            watch.seconds["decrypt"] = decrypt
+            watch.seconds["choose"] = time.perf_counter() - start - decrypt
+        return step
+
+    def _check_new_roster(self, case: Case, after: Participation) -> None:
+        """The difference rule on the roster itself, which may be smaller than the list of the invited (rule A4)."""
+        identity = case.entry.records_identity
+        if after.roster == case.participation.roster or identity is None:
+            return
+        refusal = differs_by_one(after.roster, self.office.journal.seen_rosters(identity))
+        if refusal is not None:
+            raise JobFailure(JobCode.CANCELLED, refusal.reason)
+
+    def _settle(self, case: Case, outcome: Outcome, sealed: Sealed, inbox_id: int) -> None:
+        match outcome.ending:
+            case Completed():
+                self._complete(case, outcome, outcome.ending, inbox_id)
+            case Aborted():
+                case.participation = outcome.participation
+                code = outcome.ending.code
+                self.close(
+                    case,
+                    JobStatus.FAILED,
+                    code=code.value,
+                    reason="the job was ended for all hospitals",
+                    inbox_id=inbox_id,
+                )
+            case None:
+                self._go_on(case, outcome, sealed, inbox_id)
+
+    def _go_on(self, case: Case, outcome: Outcome, sealed: Sealed, inbox_id: int) -> None:
+        journal, after = self.office.journal, outcome.participation
+        phase = _phase(sealed.envelope.type, after)
+        entry = replace(case.entry, participation=to_json(after), phase=phase, round=after.round)
+        if sealed.envelope.type is MessageType.ROSTER:
+            entry = replace(entry, certificates=tuple(body_of(sealed.envelope, Roster).certificates))
+        entry = self.booked(entry)
+        with journal.transaction():
+            self._remember_roster(case, sealed)
+            journal.put_job(entry)
+            for message in outcome.outgoing:
+                journal.queue(message)
+            journal.move_cursor(inbox_id)
+            journal.record(
+                "received",
+                job=entry.job,
+                type=sealed.envelope.type.value,
+                sha256=sealed.sha256,
+                head=after.head,
+            )
+        case.entry, case.participation = entry, after
+        self.office.progress.tell(phase, job=entry.job, round=after.round, attempt=after.attempt, phase=phase)
+
+    def _remember_roster(self, case: Case, sealed: Sealed) -> None:
+        """Inside a transaction: sums that came were seen, whether or not they held."""
+        if sealed.envelope.type is MessageType.AGGREGATE and case.entry.records_identity is not None:
+            roster = [str(agent) for agent in case.participation.roster]
+            self.office.journal.remember_roster(case.entry.records_identity, roster, case.entry.job)
+
+    def _complete(self, case: Case, outcome: Outcome, ending: Completed, inbox_id: int) -> None:
+        """The model is on disk before the journal forgets; a repeat after a crash writes the same tree again."""
+        after = outcome.participation
+        model = Model(
+            manifest=after.manifest,
+            mh=after.mh,
+            agent=after.own,
+            tree=after.growth.tree,
+            state=str((after.statement or {})["state"]),
+            statements=ending.statements,
+            certificates=_certificates_of(case, after),
+            saved=int(time.time()),
+        )
+        self.office.shelf.put(model, self.office.keyring.identity)
+        case.participation = after
+        self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id)
+        self.office.progress.tell("complete: the tree is here", job=case.entry.job)
+
+
+def _certificates_of(case: Case, after: Participation) -> tuple[str, ...]:
+    """Certificates of the present roster; the journal has those of all who joined, in the order of `members`."""
+    by_id = {peer.id: text for peer, text in zip(after.members, case.entry.certificates, strict=True)}
+    return tuple(by_id[agent] for agent in after.roster)
+
+
+def _phase(kind: MessageType, after: Participation) -> str:
+    match kind:
+        case MessageType.ROSTER:
+            return f"{len(after.members)} hospitals take part"
+        case MessageType.ROUND_OPEN:
+            return f"round {after.round}: counted, hidden and ready to send"
+        case MessageType.AGGREGATE:
+            return f"round {after.round}: sums verified and decided"
+        case _:
+            return str(kind)
+
+
+def _bare_participation(entry: JobEntry, office: Office) -> Participation:
+    """Enough of a participation to check a receipt when the job is over or was declined."""
+    manifest = body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
+    growth = Growth.start(schema_of(manifest), rules_of(manifest), bytes.fromhex(entry.mh))
+    return Participation(manifest, entry.mh, office.own, growth, b"")

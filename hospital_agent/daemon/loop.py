@@ -1,0 +1,213 @@
+"""The daemon: fetch, step, journal, act, until it is stopped.
+
+One thread does everything here. Whatever stops it, between any two instructions, a new start goes on from the journal.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, Self
+
+from hospital_agent.cloud import CloudClient, InboxMessage, Patience
+from hospital_agent.daemon.casework import Casework
+from hospital_agent.daemon.lock import locked
+from hospital_agent.daemon.offers import OfferDesk
+from hospital_agent.daemon.office import Office
+from hospital_agent.daemon.progress import Progress
+from hospital_agent.journal import JobStatus, Journal
+from hospital_agent.keyring import Keyring
+from hospital_agent.settings import load_settings
+from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.protocol.envelopes import Sealed, unseal
+from shared.wire.base import encode_base64url
+from shared.wire.envelope import MessageType
+
+MAX_MESSAGE_BYTES: Final = 2**27
+ASKING_WAIT_SECONDS: Final = 1
+"""Poll length while an offer waits for a person, so that the answer is acted on soon."""
+_REFRESH_SECONDS: Final = 3600.0
+
+
+@dataclass(slots=True)
+class Daemon:
+    """One agent's loop. `stop`: set it, from any thread, to end the loop after the present step."""
+
+    office: Office
+    client: CloudClient
+    casework: Casework
+    desk: OfferDesk
+    stop: threading.Event = field(default_factory=threading.Event)
+    pause_seconds: float = 5.0
+    _refreshed: float = -_REFRESH_SECONDS
+
+    @classmethod
+    def open(
+        cls, folder: Path, *, progress: Progress | None = None, patience: Patience | None = None
+    ) -> Self:
+        """Everything that `run` needs. Raises: InputError: settings, keys or membership are wrong or missing."""
+        settings = load_settings(folder)
+        keyring = Keyring.open(folder)
+        keyring.hospital_keys()
+        office = Office(folder, settings, keyring, Journal.open(folder), progress or Progress(settings.id))
+        client = CloudClient.connect(
+            str(settings.cloud),
+            settings.id,
+            keyring.identity,
+            ca_bundle=settings.ca_bundle,
+            patience=patience,
+        )
+        casework = Casework(office)
+        return cls(office, client, casework, OfferDesk(office, casework))
+
+    def run(self) -> None:
+        """Work until stopped. Raises: InputError: another agent runs in the folder."""
+        with locked(self.office.folder):
+            try:
+                self._announce()
+                self.casework.resume()
+                while not self.stop.is_set():
+                    self._turn()
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Let go of the connection, the journal and every process."""
+        self.client.http.close()
+        self.office.keyring.close()
+        self.office.journal.connection.close()
+
+    def _announce(self) -> None:
+        settings = self.office.settings
+        self.office.progress.tell(f"agent {settings.id} works with {settings.cloud}", url=str(settings.cloud))
+        if not self.office.keyring.holds_newest_epoch:
+            self.office.progress.warn(
+                "the federation has a newer key: import the newest bundle (`privet agent join`)"
+            )
+
+    def _turn(self) -> None:
+        """One round of the loop; trouble with the network or the database of records only delays it."""
+        try:
+            self._refresh()
+            for answer in self.office.journal.answers():
+                self.desk.act_on(answer)
+            self._send_pending()
+            asking = bool(self.office.journal.jobs(JobStatus.AWAITING))
+            for message in self._poll(ASKING_WAIT_SECONDS if asking else None):
+                self._take(message)
+                self._send_pending()
+        except TemporaryError as error:
+            self.office.progress.warn(f"{error}; tries again")
+            self.stop.wait(self.pause_seconds)
+        except PeerError as error:
+            self.office.progress.warn(f"{error}; tries again", code=error.code.value)
+            self._refreshed = -_REFRESH_SECONDS
+            self.stop.wait(self.pause_seconds)
+
+    # --- the cloud --------------------------------------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        """Now and then, and after a refusal: the newest federation document, and a sign of life."""
+        if time.monotonic() - self._refreshed < _REFRESH_SECONDS:
+            return
+        self._renew_federation()
+        certificate = self.office.keyring.certificate
+        if certificate is not None:
+            self.client.register(encode_base64url(certificate.der), version("privet"))
+        self.client.traffic.drain()
+        self._refreshed = time.monotonic()
+
+    def _renew_federation(self) -> None:
+        """Take the cloud's document if it is signed by the root and not older; otherwise keep the one held."""
+        try:
+            if self.office.keyring.renew(self.client.fetch_federation()):
+                self.office.progress.tell("the federation document was renewed")
+        except PeerError as error:
+            self.office.progress.warn(
+                f"the cloud's federation document was not taken: {error}", code=error.code.value
+            )
+
+    def _poll(self, wait_seconds: int | None) -> list[InboxMessage]:
+        return self.client.poll(self.office.journal.cursor, wait_seconds=wait_seconds)
+
+    def _send_pending(self) -> None:
+        """The journal's bytes, in order, each until it is answered."""
+        for message in self.office.journal.pending():
+            if message.raw is None:
+                continue
+            start = time.perf_counter()
+            try:
+                receipt = self.client.post_message(message.raw, message.type)
+            except PeerError as error:
+                self._book(message.job, time.perf_counter() - start)
+                self.casework.take_refusal(message, error)
+                continue
+            self._book(message.job, time.perf_counter() - start)
+            self.casework.take_receipt(message, receipt)
+
+    def _book(self, job: str, seconds: float) -> None:
+        figures: Mapping[str, Any] = self.client.traffic.drain()
+        self.casework.add_traffic(job, figures, seconds)
+
+    # --- messages ---------------------------------------------------------------------------------------------
+
+    def _take(self, message: InboxMessage) -> None:
+        """One inbox message. A refused one is told and passed over: it will never become right."""
+        try:
+            sealed = unseal(message.raw, max_bytes=MAX_MESSAGE_BYTES)
+            self._book(sealed.envelope.job, 0.0)
+            self._dispatch(sealed, message.id)
+        except PeerError as error:
+            self.office.progress.warn(f"a message of the cloud was refused: {error}", code=error.code.value)
+            self._pass_over(message, error)
+        else:
+            if self.office.journal.cursor < message.id:
+                self._move_cursor(message.id)
+
+    def _dispatch(self, sealed: Sealed, inbox_id: int) -> None:
+        case = self.casework.cases.get(sealed.envelope.job)
+        try:
+            self._deal_with(sealed, inbox_id)
+        except PeerError as error:
+            # Perhaps a hospital that joined after the document held here: look once, then decide.
+            if error.code is not ErrorCode.UNKNOWN_AGENT or (case is None and not _is_offer(sealed)):
+                raise
+            self._renew_federation()
+            self._deal_with(sealed, inbox_id)
+
+    def _deal_with(self, sealed: Sealed, inbox_id: int) -> None:
+        case = self.casework.cases.get(sealed.envelope.job)
+        if case is not None:
+            self.casework.take(case, sealed, inbox_id)
+        elif _is_offer(sealed) and self.office.journal.job(sealed.envelope.job) is None:
+            self.desk.consider(sealed, inbox_id)
+
+    def _pass_over(self, message: InboxMessage, reason: PeerError) -> None:
+        journal = self.office.journal
+        with journal.transaction():
+            try:
+                sealed = unseal(message.raw, max_bytes=MAX_MESSAGE_BYTES)
+            except PeerError as error:
+                journal.record("passed_over", code=error.code.value)
+            else:
+                journal.record(
+                    "passed_over",
+                    job=sealed.envelope.job,
+                    type=sealed.envelope.type.value,
+                    sha256=sealed.sha256,
+                )
+                if _is_offer(sealed):
+                    self.desk.note_refused(sealed, reason)
+            journal.move_cursor(message.id)
+
+    def _move_cursor(self, inbox_id: int) -> None:
+        with self.office.journal.transaction(durable=False):
+            self.office.journal.move_cursor(inbox_id)
+
+
+def _is_offer(sealed: Sealed) -> bool:
+    return sealed.envelope.type is MessageType.JOB_OFFER

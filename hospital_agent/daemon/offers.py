@@ -1,0 +1,192 @@
+"""Offers of jobs: checked, held against the policy, put before a person where the policy says so, then answered.
+
+Order: signature and fit, own policy, approval, records. Nothing of the records travels but a salted hash; when they
+do not fit the study, the cloud learns the code `data` and the hospital reads the reason here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Final
+
+from hospital_agent.daemon.casework import MAX_OFFER_BYTES, Case, Casework
+from hospital_agent.daemon.office import Office
+from hospital_agent.daemon.steps import Stopwatch, carry_out
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
+from hospital_agent.policy import DECLINED, Refusal, review
+from hospital_agent.records.identity import records_identity
+from shared.crypto import agreement
+from shared.errors import InputError, PeerError
+from shared.ids import CLOUD
+from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, unseal
+from shared.protocol.joining import decline, read_offer
+from shared.protocol.participant import accept
+from shared.protocol.participation import schema_of, to_json
+from shared.protocol.polling import MAX_SKEW_SECONDS
+from shared.rng import random_bytes
+from shared.wire.envelope import MessageType
+from shared.wire.manifest import Manifest
+from shared.wire.rounds import JobOffer
+
+DATA: Final = "data"
+"""The code of a refusal because the records do not fit the study."""
+_SALT_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class OfferDesk:
+    """Answers offers for one agent and opens a case for each that is accepted."""
+
+    office: Office
+    casework: Casework
+
+    def consider(self, sealed: Sealed, inbox_id: int) -> None:
+        """A new offer. One that came before changes nothing.
+
+        Raises: PeerError: it does not hold, and is told and noted by the caller.
+        """
+        keys = self.office.keyring.hospital_keys()
+        manifest = read_offer(sealed, self.office.own, keys)
+        entry = _entry(sealed, manifest)
+        self.office.progress.tell(f"offer of study {manifest.study}", job=entry.job, study=entry.study)
+        refusal = self._refusal(manifest)
+        if refusal is not None:
+            self._decline(entry, manifest, refusal, inbox_id)
+        elif self.office.policy.approval == "ask":
+            self._ask(entry, inbox_id)
+        else:
+            self._accept(entry, manifest, inbox_id)
+
+    def note_refused(self, sealed: Sealed, error: PeerError) -> None:
+        """Inside a transaction: an offer that does not hold gets no answer, but people can see why."""
+        try:
+            manifest = body_of(sealed.envelope, JobOffer).manifest
+        except PeerError:
+            return
+        if self.office.journal.job(manifest.job) is None:
+            entry = _entry(sealed, manifest)
+            reason = str(error)
+            self.office.journal.put_job(
+                replace(
+                    entry, status=JobStatus.REFUSED, phase="refused", code=error.code.value, reason=reason
+                )
+            )
+
+    def act_on(self, answer: Answer) -> None:
+        """What a person said about an offer."""
+        journal = self.office.journal
+        entry = journal.job(answer.job)
+        if entry is None or entry.status is not JobStatus.AWAITING:
+            with journal.transaction():
+                journal.drop_answer(answer.job)
+            return
+        manifest = body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
+        refusal = self._refusal(manifest)
+        if answer.approve and refusal is None:
+            self._accept(entry, manifest, None)
+        elif answer.approve and refusal is not None:
+            self._decline(entry, manifest, refusal, None)
+        else:
+            self._decline(entry, manifest, Refusal(DECLINED, answer.reason or "declined by a person"), None)
+
+    def _refusal(self, manifest: Manifest) -> Refusal | None:
+        now = time.time()
+        if manifest.expires + MAX_SKEW_SECONDS < now or manifest.created - MAX_SKEW_SECONDS > now:
+            return Refusal(
+                DECLINED, "The offer is outside its time; check this machine's clock if that surprises."
+            )
+        try:
+            seen = self.office.journal.seen_rosters(records_identity(self.office.data))
+        except InputError as error:
+            return Refusal(DATA, str(error))
+        synthetic = self.office.settings.data.synthetic
+        return review(self.office.policy, manifest, synthetic=synthetic, seen_rosters=seen)
+
+    def _ask(self, entry: JobEntry, inbox_id: int) -> None:
+        journal = self.office.journal
+        with journal.transaction():
+            journal.put_job(entry)
+            journal.move_cursor(inbox_id)
+            journal.record("offered", job=entry.job, mh=entry.mh)
+        self.office.progress.warn(
+            f"waits for a person: `privet agent approve {self.office.folder} {entry.job[:8]}` or `decline`",
+            job=entry.job,
+            study=entry.study,
+        )
+
+    def _decline(self, entry: JobEntry, manifest: Manifest, refusal: Refusal, inbox_id: int | None) -> None:
+        journal = self.office.journal
+        address = Address(MessageType.JOB_DECLINE, entry.job, entry.mh, 0, 0, self.office.own, CLOUD)
+        sealed = seal(self.office.keyring.identity, address, Chain(), decline(manifest, refusal.code))
+        declined = replace(
+            entry, status=JobStatus.DECLINED, phase="declined", code=refusal.code, reason=refusal.reason
+        )
+        with journal.transaction():
+            journal.put_job(self.casework.booked(declined))
+            journal.queue(sealed)
+            journal.drop_answer(entry.job)
+            if inbox_id is not None:
+                journal.move_cursor(inbox_id)
+            journal.record("declined", job=entry.job, mh=entry.mh, code=refusal.code)
+        self.office.progress.warn(f"declined: {refusal.reason}", job=entry.job, code=refusal.code)
+
+    def _accept(self, entry: JobEntry, manifest: Manifest, inbox_id: int | None) -> None:
+        """Freeze the records, then say yes with their hash and a fresh key (protocol rule A1)."""
+        watch = Stopwatch()
+        try:
+            identity = records_identity(self.office.data)
+            with watch.part("freeze"):
+                snapshot = self.office.records.freeze(schema_of(manifest), random_bytes(_SALT_BYTES))
+        except InputError as error:
+            self._decline(entry, manifest, Refusal(DATA, str(error)), inbox_id)
+            return
+        for note in snapshot.notes:
+            self.office.progress.tell(note, job=entry.job)
+        keys = self.office.keyring.hospital_keys(manifest.key_id)
+        private = agreement.generate_private()
+        ephemeral = (private, agreement.public_of(private))
+        step = accept(manifest, self.office.own, snapshot.sha256, ephemeral, keys)
+        outcome = carry_out(step, snapshot, keys, self.office.keyring.identity, watch)
+        accepted = replace(
+            entry,
+            status=JobStatus.ACTIVE,
+            phase="accepted",
+            participation=to_json(outcome.participation),
+            snapshot_sha256=snapshot.sha256,
+            records_identity=identity,
+            tally=entry.tally.plus(seconds=watch.seconds),
+        )
+        self._open_case(
+            Case(self.casework.booked(accepted), outcome.participation, snapshot), outcome.outgoing, inbox_id
+        )
+
+    def _open_case(self, case: Case, outgoing: tuple[Sealed, ...], inbox_id: int | None) -> None:
+        journal = self.office.journal
+        with journal.transaction():
+            journal.put_job(case.entry)
+            for sealed in outgoing:
+                journal.queue(sealed)
+            journal.drop_answer(case.entry.job)
+            if inbox_id is not None:
+                journal.move_cursor(inbox_id)
+            journal.record(
+                "accepted", job=case.entry.job, mh=case.entry.mh, snapshot=str(case.entry.snapshot_sha256)
+            )
+        self.casework.cases[case.entry.job] = case
+        self.office.progress.tell(
+            "accepted; waits for the other hospitals", job=case.entry.job, phase="accepted"
+        )
+
+
+def _entry(sealed: Sealed, manifest: Manifest) -> JobEntry:
+    return JobEntry(
+        job=manifest.job,
+        mh=sealed.envelope.mh,
+        study=manifest.study,
+        question=manifest.question,
+        offer=sealed.raw,
+        status=JobStatus.AWAITING,
+        phase="waits for a person",
+        tally=Tally(),
+    )

@@ -1,0 +1,83 @@
+"""What every part of the daemon works with: the agent's folder, keys, journal, rules and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hospital_agent.daemon.progress import Progress
+from hospital_agent.journal import Journal
+from hospital_agent.keyring import Keyring
+from hospital_agent.models import Shelf
+from hospital_agent.policy import Policy, load_policy
+from hospital_agent.records import DataSettings, RecordSource, open_source
+from hospital_agent.settings import AgentSettings, DataSection
+from shared.ids import AgentId
+
+SNAPSHOTS = "snapshots"
+MODELS = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """One agent at work. Nothing in here is shared with another thread."""
+
+    folder: Path
+    settings: AgentSettings
+    keyring: Keyring = field(repr=False)
+    journal: Journal
+    progress: Progress
+
+    @property
+    def own(self) -> AgentId:
+        """This agent's id."""
+        return AgentId(self.settings.id)
+
+    @property
+    def policy(self) -> Policy:
+        """The rules as they stand now; read again for each offer, so that a change needs no restart."""
+        return load_policy(self.settings.policy)
+
+    @property
+    def data(self) -> DataSettings:
+        """Where the records are."""
+        return data_settings(self.settings.data)
+
+    @property
+    def records(self) -> RecordSource:
+        """The records, not yet read."""
+        return open_source(self.data, self.folder / SNAPSHOTS)
+
+    @property
+    def shelf(self) -> Shelf:
+        """The finished models."""
+        return shelf_of(self.folder, self.keyring)
+
+    def discard_snapshot(self, sha256: str | None) -> None:
+        """Delete the frozen records of a job that is over."""
+        if sha256:
+            for path in (self.folder / SNAPSHOTS).glob(f"{sha256}.*"):
+                path.unlink(missing_ok=True)
+
+
+def shelf_of(folder: Path, keyring: Keyring) -> Shelf:
+    """The models of an agent that has joined."""
+    return Shelf(folder / MODELS, keyring.identity.public, keyring.hospital_trust().root)
+
+
+def data_settings(section: DataSection) -> DataSettings:
+    """The settings' words as the records room takes them."""
+    return DataSettings(
+        path=section.path,
+        url=None if section.url is None else section.url.get_secret_value(),
+        table=section.table,
+        query=section.query,
+        class_column=section.class_column,
+        has_header=section.header,
+        drop=section.drop,
+        delimiter=section.delimiter,
+        encoding=section.encoding,
+        rename=section.rename,
+        missing_codes=section.missing,
+        decimal_comma=section.decimal_comma,
+    )
