@@ -33,7 +33,7 @@ check: $(DEV) ## format, lint, types, imports, security lint
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
-	@$(BIN)/bandit --quiet --recursive $(PACKAGES)
+	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(PACKAGES)
 
 format: $(DEV) ## write the format and the fixes that ruff knows
 	@$(BIN)/ruff check --quiet --fix .
