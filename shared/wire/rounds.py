@@ -13,6 +13,13 @@ from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CELLS, Manifest
 
 MAX_DECISIONS_BYTES: Final = 2**22
 
+Ciphertext = Annotated[Base64Url, Field(max_length=1366)]
+"""Base64url of at most 1024 bytes, a ciphertext under the longest key."""
+Wrapped = Annotated[Base64Url, Field(max_length=512)]
+"""Base64url of at most 384 bytes, an RSA-3072 ciphertext."""
+AgreementKey = Annotated[Base64Url, Field(max_length=43)]
+"""Base64url of 32 bytes."""
+
 NodePathText = Annotated[str, Field(max_length=16384, pattern=r"^(/[0-9]{1,4}=[0-9]{1,3})*$")]
 
 
@@ -32,7 +39,7 @@ class JobAccept(WireModel):
     mh: Hex32
     state: Hex32
     snapshot_sha256: Hex32
-    ephemeral: Base64Url
+    ephemeral: AgreementKey
 
 
 class JobDecline(WireModel):
@@ -73,8 +80,8 @@ class RoundOpen(WireModel):
 class Contribution(WireModel):
     """agent -> cloud, profile hardened: J+1 ciphertexts and the wrapped mask seed; `head`: last log head seen."""
 
-    ciphertexts: Annotated[list[Base64Url], Field(min_length=2, max_length=MAX_CELLS + 32)]
-    seed: Base64Url
+    ciphertexts: Annotated[list[Ciphertext], Field(min_length=2, max_length=MAX_CELLS + 32)]
+    seed: Wrapped
     head: Hex32
 
 
@@ -83,8 +90,8 @@ class PaperMatrix(WireModel):
 
     node: NodePathText
     attribute: Count
-    ciphertexts: Annotated[list[Base64Url], Field(min_length=1, max_length=MAX_CELLS)]
-    nonce: Base64Url
+    ciphertexts: Annotated[list[Ciphertext], Field(min_length=1, max_length=MAX_CELLS)]
+    nonce: Wrapped
 
 
 class PaperContribution(WireModel):
@@ -105,7 +112,7 @@ class Receipt(WireModel):
 class Aggregate(WireModel):
     """cloud -> agents: the sums, and which contributions (SHA-256 of the envelope) went into them."""
 
-    ciphertexts: Annotated[list[Base64Url], Field(min_length=1, max_length=MAX_CELLS + 32)]
+    ciphertexts: Annotated[list[Ciphertext], Field(min_length=1, max_length=MAX_CELLS + 32)]
     roster_hash: Hex32
     contributions: Annotated[
         # A pair arrives as a JSON list, which a strict tuple would refuse.
