@@ -95,6 +95,7 @@ def test_skipping_never_asks_for_more_and_always_for_something(sample: Sample, h
         assert growth.slot_count <= whole
         cells = count_rows(sample.rows, growth.queries, sample.schema)
         assert len(cells) == growth.slot_count
+        assert growth.parents.keys() == {node.path[:-1] for node in growth.frontier if node.derived}
         growth = growth.absorb(cells)
 
 

@@ -55,6 +55,7 @@ def test_a_cell_out_of_range(bad: int) -> None:
 
 
 def test_the_greatest_count_is_allowed() -> None:
+    assert MAX_COUNT == 2**46
     growth, cells = start()
     tables = [MAX_COUNT, 0, 0, MAX_COUNT] * (len(cells) // 4)
     assert growth.absorb(tables).is_done
@@ -144,6 +145,8 @@ def damaged_records() -> list[Any]:
         edited("history", 0, 0, "kids", value=[None]),
         edited("history", 0, 0, "kids", 0, value=2),
         edited("history", 0, 0, "rows", 0, 0, value=-1),
+        edited("history", 0, 0, "rows", 0, 0, value=float(record["history"][0][0]["rows"][0][0])),
+        edited("history", 0, 0, "majority", value=bool(record["history"][0][0]["majority"])),
         edited("history", 0, 0, "node", value="/0=7"),
         edited("history", 0, 0, "node", value="0=1"),
         edited("parents", value=[]),

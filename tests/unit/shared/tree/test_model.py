@@ -45,6 +45,17 @@ def long_tree(depth: int) -> Tree:
     return Tree(node)
 
 
+def test_nodes_come_before_their_subtrees_in_value_order() -> None:
+    assert [node.label if isinstance(node, Leaf) else "split" for node in TREE.nodes()] == [
+        "split",
+        0,
+        "split",
+        1,
+        2,
+        1,
+    ]
+
+
 def test_sizes() -> None:
     assert (TREE.node_count, TREE.leaf_count, TREE.depth) == (6, 4, 2)
     assert (Tree(Leaf(0)).node_count, Tree(Leaf(0)).leaf_count, Tree(Leaf(0)).depth) == (1, 1, 0)
