@@ -23,6 +23,8 @@ Result = TypeVar("Result")
 
 MIN_CHUNK: Final = 8
 """Fewer items than this for each worker are done here: sending them out costs more."""
+USUAL_ENCRYPTIONS: Final = 100
+"""A job of some ten rounds with ten ciphertexts each."""
 
 
 class Map(Protocol):
@@ -46,16 +48,14 @@ class KeyHolder:
     _encryptor: Encryptor = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Tables for an ordinary job belong to loading the key; a large batch builds larger ones itself.
         self._encryptor = Encryptor(self.private, self.below)
+        self._encryptor.prepare(USUAL_ENCRYPTIONS)
 
     @property
     def public(self) -> PublicKey:
         """The key under which it works."""
         return self.private.public
-
-    def prepare(self, expected: int) -> None:
-        """Build encryption tables ahead of time, for `expected` ciphertexts to come."""
-        self._encryptor.prepare(expected)
 
     def encrypt(self, plaintexts: Sequence[int]) -> list[bytes]:
         """Fresh ciphertexts, same order."""

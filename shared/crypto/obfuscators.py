@@ -22,9 +22,6 @@ from shared.rng import RandomBelow, random_below
 SMALL_PRIME_LIMIT: Final = 2**16
 """Prime factors of p-1 below this are excluded from the index of h; see the ADR."""
 
-USUAL_POWERS: Final = 16
-"""Encryptions that a job can be expected to need at least: three ciphertexts a round, a few rounds."""
-
 
 @dataclass(slots=True)
 class _Residues:
@@ -43,7 +40,6 @@ class _Residues:
 
     def prepare(self, powers: int) -> None:
         """Build a table when it pays for itself within the next `powers` powers."""
-        powers = max(powers, USUAL_POWERS)
         shape = best_shape(self.prime.bit_length(), self.square.bit_length(), powers)
         if self.table is None or _pays(self.table.shape, shape, powers):
             self.table = FixedBase.build(self.generator, self.square, shape)

@@ -62,7 +62,6 @@ def test_a_worker_without_a_key_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_all_zero_and_repr() -> None:
     holder = KeyHolder(KEY)
-    holder.prepare(4)
     zeros = [int.from_bytes(raw, "big") for raw in holder.encrypt([0] * 3)]
     assert holder.all_zero(zeros)
     assert not holder.all_zero([*zeros, int.from_bytes(holder.encrypt([1])[0], "big")])

@@ -104,7 +104,7 @@ def is_prime(number: int) -> bool:
 
 def test_tables_are_rebuilt_only_when_that_pays() -> None:
     encryptor = Encryptor(KEY)
-    encryptor.encrypt_many([1])
+    encryptor.prepare(100)
     first = encryptor._p.table
     encryptor.encrypt_many([1, 2, 3])
     assert encryptor._p.table is first
