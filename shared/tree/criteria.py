@@ -31,6 +31,7 @@ def f_entry(x: int, s: int = SCALE_BITS) -> int:
 
     The work has at least 128 bits beyond the point of the result's leading digits, and 64 bits behind the
     result's last one; the rare value too near to a half is done again with more. x is any integer >= 0.
+    The cache's keys are counts: `f_entry.cache_clear()` forgets them when a job has ended (rule A6).
     """
     if x < 0:
         raise InternalError("F is defined for counts, which are not negative")
@@ -104,6 +105,8 @@ def information_gain_score(table: ContingencyTable) -> int:
 def gain_ratio_fraction(table: ContingencyTable) -> tuple[int, int]:
     """Numerator and denominator of the gain ratio, both times N * 2^32; the denominator is 0 or positive.
 
+    Source: J. R. Quinlan, C4.5: Programs for Machine Learning (1993), section 2.2, without its rule that only
+    attributes of at least average gain compete.
     Numerator: `F(N) - sum_c F(n_c) + score`, the information gain. Denominator: `F(N) - sum_v F(n_v)`, the
     split information, 0 exactly when all records have one value (the caller then refuses the attribute).
     The gain of a real split is positive or exactly 0, but rounded entries may miss that by a few units. So
