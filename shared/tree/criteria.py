@@ -105,7 +105,7 @@ def information_gain_score(table: ContingencyTable) -> int:
 def gain_ratio_fraction(table: ContingencyTable) -> tuple[int, int]:
     """Numerator and denominator of the gain ratio, both times N * 2^32; the denominator is 0 or positive.
 
-    Source: J. R. Quinlan, C4.5: Programs for Machine Learning (1993), section 2.2, without its rule that only
+    Source: J. R. Quinlan, C4.5: Programs for Machine Learning (1993), chapter 2, without its rule that only
     attributes of at least average gain compete.
     Numerator: `F(N) - sum_c F(n_c) + score`, the information gain. Denominator: `F(N) - sum_v F(n_v)`, the
     split information, 0 exactly when all records have one value (the caller then refuses the attribute).
