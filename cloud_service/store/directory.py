@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from cloud_service.store.tables import ApiToken, FederationDocument, Hospital, Study
@@ -30,8 +30,9 @@ def federation_of_key(session: Session, key_id: str) -> FederationDocument | Non
     return session.scalars(query.order_by(FederationDocument.id.desc()).limit(1)).one_or_none()
 
 
-def add_federation(session: Session, values: Mapping[str, Any]) -> None:
-    """A newer federation document."""
+def put_federation(session: Session, values: Mapping[str, Any]) -> None:
+    """A newer federation document, or a new certificate of this cloud under the same one."""
+    session.execute(delete(FederationDocument).where(FederationDocument.sha256 == values["sha256"]))
     session.execute(insert(FederationDocument), [dict(values)])
 
 

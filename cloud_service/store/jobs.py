@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from cloud_service.store.tables import JobMember, JobRow
 from shared.errors import JobCode
 from shared.ids import AgentId, JobId, StudyId
-from shared.protocol.coordinator import Job, Member
 from shared.protocol.envelopes import Chain
+from shared.protocol.job import Job, Member
 from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import Manifest
@@ -89,6 +89,12 @@ def complete_rounds(session: Session) -> list[JobId]:
     )
     query = select(JobRow.id).where(JobRow.state == CloudState.COLLECTING.value, ~missing.exists())
     return [JobId(job) for job in session.scalars(query)]
+
+
+def state(session: Session, job_id: str) -> CloudState | None:
+    """Where a job stands; None: there is no such job."""
+    found = session.scalar(select(JobRow.state).where(JobRow.id == job_id))
+    return None if found is None else CloudState(found)
 
 
 def certificate(session: Session, job_id: str, agent: str) -> bytes | None:

@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 from cloud_service.store.tables import AggregateRow, AuditRecord, JobCost, JobEvent, PublishedTree
 from shared.protocol.effects import Note
 from shared.protocol.envelopes import Sealed
-from shared.wire.rounds import Aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +94,14 @@ def costs(session: Session, job: str) -> list[Cost]:
     return [Cost(row.kind, row.count, row.amount) for row in session.scalars(query)]
 
 
-def add_aggregate(session: Session, sealed: Sealed, body: Aggregate, now: int) -> None:
+def add_aggregate(session: Session, sealed: Sealed, now: int) -> None:
     """Note the commit of a round. Raises: IntegrityError: the round has one already (rule C2)."""
     envelope = sealed.envelope
     row = {
         "job": envelope.job,
         "round": envelope.round,
         "attempt": envelope.attempt,
-        "roster_hash": body.roster_hash,
+        "roster_hash": str(envelope.body["roster_hash"]),
         "sha256": sealed.sha256,
         "created": now,
     }
@@ -112,7 +111,7 @@ def add_aggregate(session: Session, sealed: Sealed, body: Aggregate, now: int) -
 def aggregates(session: Session, job: str) -> dict[int, str]:
     """SHA-256 of the aggregate's envelope of each committed round."""
     query = select(AggregateRow.round, AggregateRow.sha256).where(AggregateRow.job == job)
-    return {number: sha256 for number, sha256 in session.execute(query)}
+    return {row.round: row.sha256 for row in session.execute(query)}
 
 
 def add_tree(session: Session, job: str, agent: str, sha256: str, tree: str) -> None:
@@ -123,4 +122,4 @@ def add_tree(session: Session, job: str, agent: str, sha256: str, tree: str) -> 
 def trees(session: Session, job: str) -> Mapping[str, str]:
     """The published trees of a job by their hash; more than one only if members contradict each other."""
     query = select(PublishedTree.sha256, PublishedTree.tree).where(PublishedTree.job == job)
-    return {sha256: tree for sha256, tree in session.execute(query)}
+    return {row.sha256: row.tree for row in session.execute(query)}

@@ -1,0 +1,205 @@
+"""`privet cloud`: make the folder, join a federation, prepare the database, serve, give out tokens."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shared.reports import Report
+
+app = typer.Typer(
+    help="Run the cloud that prompts, adds and returns.", no_args_is_help=True, add_completion=False
+)
+tokens = typer.Typer(help="People's access to the API.", no_args_is_help=True, add_completion=False)
+app.add_typer(tokens, name="token")
+
+Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
+Label = Annotated[str, typer.Option("--label", help="A name for the token, 1 to 64 of a-z, 0-9 and -.")]
+
+
+@app.command()
+def init(folder: Folder) -> Report:
+    """Make the folder: two keys, the certificate request, and settings to edit."""
+    from cloud_service.service import folder as folders
+    from shared.protocol.enrolment import request_fingerprint, spoken
+
+    subject = folders.create(folder)
+    request = folder / folders.REQUEST_FILE
+    fingerprint = request_fingerprint(subject)
+    return Report(
+        document={"folder": str(folder), "request": str(request), "request_fingerprint": fingerprint},
+        text=(
+            f"Made {folder} with the cloud's keys and settings.\n"
+            f"Request fingerprint: {spoken(fingerprint)}\n"
+            f"Next: give {request} to the trusted authority (privet authority certify), compare the fingerprint,\n"
+            f"then: privet cloud join {folder} --bundle cloud.bundle --root-sha256 FINGERPRINT"
+        ),
+    )
+
+
+@app.command()
+def join(
+    folder: Folder,
+    bundle: Annotated[
+        Path, typer.Option("--bundle", help="The file cloud.bundle from the trusted authority.")
+    ],
+    root_sha256: Annotated[
+        str | None,
+        typer.Option("--root-sha256", help="The root's fingerprint as read over the telephone; needed once."),
+    ] = None,
+) -> Report:
+    """Verify a bundle and keep it; prepares an empty database. Join again when members or keys have changed."""
+    from cloud_service.service import folder as folders
+    from cloud_service.service.federation import Membership
+    from cloud_service.service.services import unix_time
+    from cloud_service.settings import load_settings
+    from cloud_service.store import schema
+    from cloud_service.store.database import Database
+    from shared.wire.enrolment import MAX_BUNDLE_BYTES
+
+    settings = load_settings(folder)
+    raw = folders.read_file(bundle, MAX_BUNDLE_BYTES, "Get cloud.bundle from the trusted authority.")
+    root = None if root_sha256 is None else _fingerprint(root_sha256)
+    database = Database(settings.database)
+    try:
+        if schema.state(database).current is None:
+            schema.upgrade(database)
+        schema.require_current(database)
+        joined = Membership(database, folders.load_keys(folder)).join(raw, root, unix_time())
+    finally:
+        database.dispose()
+    federation = joined.federation
+    members = [member.id for member in federation.members if member.role == "agent"]
+    return Report(
+        document={
+            "federation": federation.name,
+            "epoch": federation.epoch,
+            "key_id": federation.key_id,
+            "key_bits": federation.key_bits,
+            "agents": members,
+        },
+        text=(
+            f"Joined {federation.name}, epoch {federation.epoch}, {federation.key_bits}-bit key.\n"
+            f"Hospitals: {', '.join(members) or 'none yet'}\n"
+            f"Next: privet cloud token create {folder} --label NAME, then privet cloud serve {folder}"
+        ),
+    )
+
+
+def _fingerprint(text: str) -> str:
+    import re
+
+    from shared.errors import InputError
+
+    digits = "".join(text.split()).lower()
+    if re.fullmatch(r"[0-9a-f]{64}", digits) is None:
+        raise InputError(
+            "a fingerprint has 64 hexadecimal digits; blanks between groups are fine",
+            where="--root-sha256",
+            remedy="Ask the trusted authority to read it again (privet authority show).",
+        )
+    return digits
+
+
+@app.command()
+def migrate(
+    folder: Folder,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if the database is behind or differs.")
+    ] = False,
+) -> Report:
+    """Bring the database's tables to this version."""
+    from cloud_service.settings import load_settings
+    from cloud_service.store import schema
+    from cloud_service.store.database import Database
+    from shared.errors import InputError
+
+    database = Database(load_settings(folder).database)
+    try:
+        state = schema.state(database, compare=True) if check else schema.upgrade(database)
+    finally:
+        database.dispose()
+    if not state.is_current:
+        found = (
+            "; ".join(state.differences)
+            or f"it is at {state.current or 'no revision'}, needed is {state.head}"
+        )
+        raise InputError(
+            f"the database's tables are not those of this version: {found}",
+            where="database_url",
+            remedy=f"Run: privet cloud migrate {folder}",
+        )
+    return Report(
+        document={"revision": state.current, "head": state.head},
+        text=f"The database is at revision {state.current}, as this version needs.",
+    )
+
+
+@app.command()
+def serve(
+    folder: Folder,
+    host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Port to listen on; 0 takes a free one.")] = None,
+) -> None:
+    """Serve agents and people until stopped (Ctrl-C or SIGTERM)."""
+    from cloud_service.api.server import run
+    from cloud_service.app import create_app, prepare
+    from cloud_service.service import logs
+    from cloud_service.settings import check_listening, load_settings
+
+    settings = load_settings(folder, host=host, port=port)
+    check_listening(settings)
+    logs.configure()
+    services = prepare(settings)
+    run(create_app(services), settings, services.notifier.close)
+
+
+@tokens.command("create")
+def create_token(folder: Folder, label: Label) -> Report:
+    """Make a token for a person or a program; it is shown once."""
+    token = _with_tokens(folder).create(label)
+    return Report(
+        document={"label": label, "token": token},
+        text=f"Token {label}: {token}\nIt is shown only now. Send it as: Authorization: Bearer TOKEN",
+    )
+
+
+@tokens.command("list")
+def list_tokens(folder: Folder) -> Report:
+    """Labels and times of all tokens."""
+    rows = _with_tokens(folder).all()
+    document = {"tokens": [{"label": r.label, "created": r.created, "revoked": r.revoked} for r in rows]}
+    lines = [f"{r.label}: made {_day(r.created)}{_revoked(r.revoked)}" for r in rows]
+    return Report(document=document, text="\n".join(lines) or "No tokens yet.")
+
+
+@tokens.command("revoke")
+def revoke_token(folder: Folder, label: Label) -> Report:
+    """End a token's life at once."""
+    _with_tokens(folder).revoke(label)
+    return Report(document={"label": label, "revoked": True}, text=f"Token {label} is revoked.")
+
+
+def _with_tokens(folder: Path):  # type: ignore[no-untyped-def]
+    from cloud_service.service.rates import Rates
+    from cloud_service.service.services import unix_time
+    from cloud_service.service.tokens import Tokens
+    from cloud_service.settings import load_settings
+    from cloud_service.store.database import Database
+    from cloud_service.store.schema import require_current
+
+    settings = load_settings(folder)
+    database = Database(settings.database)
+    require_current(database)
+    return Tokens(database, Rates(settings.requests_per_second), unix_time)
+
+
+def _day(time: int) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _revoked(time: int | None) -> str:
+    return "" if time is None else f", revoked {_day(time)}"

@@ -1,0 +1,59 @@
+"""The inbox of agents: a long poll that ends as soon as something is there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Header, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from cloud_service.api.answers import json_answer
+from cloud_service.api.caller import Use
+from cloud_service.api.problems import responses
+from cloud_service.service.inbox import as_json
+from cloud_service.service.notifier import inbox_of
+from shared.wire.base import MAX_INTEGER
+
+router = APIRouter(tags=["agents"])
+_HEADER_BYTES: Final = 512
+
+
+@router.get(
+    "/v1/inbox",
+    summary="Fetch waiting messages",
+    responses={
+        200: {
+            "description": "`{items: [{id, message}]}`, oldest first; empty after the waiting time",
+            "content": {"application/json": {"example": {"items": []}}},
+        },
+        **responses(400, 401, 429, 503),
+    },
+    response_class=Response,
+)
+async def fetch(
+    request: Request,
+    services: Use,
+    poll: Annotated[
+        str, Header(alias="privet-poll", max_length=_HEADER_BYTES, description="The signed claim.")
+    ],
+    after: Annotated[
+        int, Query(ge=0, le=MAX_INTEGER, description="Id of the last message that was dealt with.")
+    ] = 0,
+    wait: Annotated[
+        float, Query(ge=0, le=60, description="Seconds to wait for one; the cloud may cut it.")
+    ] = 0,
+) -> Response:
+    """Messages for the agent that signed the poll, beyond `after`."""
+    agent = await run_in_threadpool(services.inbox.caller, poll, after)
+    loop = asyncio.get_running_loop()
+    end = loop.time() + min(wait, services.settings.max_wait_seconds)
+    with services.notifier.listening(inbox_of(agent)) as news:
+        while True:
+            news.clear()
+            waiting = await run_in_threadpool(services.inbox.waiting, agent, after)
+            left = end - loop.time()
+            if waiting or left <= 0 or services.notifier.is_closed:
+                break
+            await services.notifier.wait(news, left)
+    return await run_in_threadpool(json_answer, request, as_json(waiting))

@@ -1,0 +1,221 @@
+"""What people send and see of jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from cloud_service.service.jobs import JobPlan
+from cloud_service.store.jobs import StoredJob
+from cloud_service.store.journal import Cost, Event
+from shared.ids import ID_PATTERN
+from shared.protocol.job import Job, Member
+from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, Profile
+
+Id = Annotated[str, Field(pattern=ID_PATTERN)]
+_PLAN: Final = JobPlan()
+
+
+class JobIn(BaseModel):
+    """A new job. All has defaults: `{}` invites every registered member with the protocol's rules."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "example": {"invited": ["h1", "h2", "h3"], "min_node": 10, "min_child": 5, "max_depth": 8}
+        },
+    )
+
+    invited: Annotated[list[Id], Field(min_length=3, max_length=MAX_AGENTS)] | None = None
+    profile: Profile = _PLAN.profile
+    criterion: Criterion = _PLAN.criterion
+    min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = _PLAN.min_hospitals
+    min_node: Annotated[int, Field(ge=1, le=2**46)] = _PLAN.min_node
+    min_child: Annotated[int, Field(ge=1, le=2**46)] = _PLAN.min_child
+    max_depth: Annotated[int, Field(ge=1, le=MAX_ATTRIBUTES)] | None = _PLAN.max_depth
+    split_on_zero_gain: bool = _PLAN.split_on_zero_gain
+    skip_known: bool = _PLAN.skip_known
+    max_shrinks: Annotated[int, Field(ge=0, le=16)] = _PLAN.max_shrinks
+    deadlines: Deadlines = _PLAN.deadlines
+
+    def plan(self) -> JobPlan:
+        """The same for the use case."""
+        return JobPlan(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class MemberOut(BaseModel):
+    """One invited hospital. `answer`: `accepted`, `pending`, or the code it declined with."""
+
+    id: str
+    answer: str
+    in_roster: bool
+    has_contributed: bool
+    has_decided: bool
+    has_attested: bool
+
+
+class CostOut(BaseModel):
+    """`in:` and `out:` kinds count messages and their bytes, `cpu:` kinds work and microseconds."""
+
+    kind: str
+    count: int
+    amount: int
+
+
+class JobSummary(BaseModel):
+    """A job in a list. Times are Unix seconds."""
+
+    id: str
+    study: str
+    profile: Profile
+    criterion: Criterion
+    state: Annotated[str, Field(examples=["COLLECTING"])]
+    round: int
+    attempt: int
+    paused: bool
+    failure: Annotated[str | None, Field(description="Code of protocol section 13, when it failed")]
+    created: int
+    started: int | None
+    finished: int | None
+
+
+class JobOut(JobSummary):
+    """A job in full. Whom it waits for, since when, and until when before it pauses or closes."""
+
+    manifest_sha256: str
+    slots: Annotated[int, Field(description="Cells asked for in the open round")]
+    waiting_for: list[str]
+    waiting_since: int | None
+    waiting_until: int | None
+    members: list[MemberOut]
+    log_head: str
+    costs: list[CostOut]
+
+
+class JobList(BaseModel):
+    """Jobs from the newest on. `next`: give it as `before` to go on; null at the end."""
+
+    jobs: list[JobSummary]
+    next: str | None
+
+
+class EventOut(BaseModel):
+    """One line of a job's story."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {"id": 7, "time": 1796000000, "kind": "accepted", "data": {"hospital": "h1"}}
+        }
+    )
+
+    id: int
+    time: int
+    kind: str
+    data: dict[str, Any]
+
+
+class EventList(BaseModel):
+    """Events in order. Give the last id as `after` to go on."""
+
+    events: list[EventOut]
+
+
+class ResultOut(BaseModel):
+    """`tree_sha256`: what all attested alike; null while some are `missing`, or if they differ."""
+
+    job: str
+    tree_sha256: str | None
+    attested: Annotated[dict[str, str], Field(description="Hospital to the tree's SHA-256 it attested")]
+    missing: list[str]
+    is_published: bool
+
+
+class TreeOut(BaseModel):
+    """A published tree in indices (protocol section 4), with what they stand for."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    tree_sha256: str
+    tree: Annotated[dict[str, Any], Field(description='`{"attr":a,"kids":[...]}` or `{"leaf":c}`')]
+    schema_: Annotated[dict[str, Any], Field(alias="schema")]
+
+
+class RecordIn(BaseModel):
+    """A record by attribute names."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"record": {"nausea": "1"}}})
+
+    record: Annotated[dict[str, str | int | float | None], Field(max_length=MAX_ATTRIBUTES)]
+
+
+class PredictionOut(BaseModel):
+    """The class, the path in words, and a note when a value was missing or unseen."""
+
+    label: str
+    path: str
+    note: str | None
+    tree_sha256: str
+
+
+def summary_of(stored: StoredJob) -> JobSummary:
+    """A job for a list."""
+    return JobSummary(**_summary(stored))
+
+
+def _summary(stored: StoredJob) -> dict[str, Any]:
+    job = stored.job
+    return {
+        "id": job.manifest.job,
+        "study": stored.study,
+        "profile": job.manifest.profile,
+        "criterion": job.manifest.criterion,
+        "state": job.state.value,
+        "round": job.round,
+        "attempt": job.attempt,
+        "paused": job.paused_since is not None,
+        "failure": job.failure,
+        "created": stored.created,
+        "started": stored.started,
+        "finished": stored.finished,
+    }
+
+
+def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
+    """A job in full."""
+    job = stored.job
+    waits = bool(job.waiting_for)
+    return JobOut(
+        **_summary(stored),
+        manifest_sha256=job.mh,
+        slots=job.slots,
+        waiting_for=list(job.waiting_for),
+        waiting_since=job.waiting_since if waits else None,
+        waiting_until=_until(job) if waits else None,
+        members=[_member(job, member) for member in job.members.values()],
+        log_head=job.head,
+        costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
+    )
+
+
+def _until(job: Job) -> int:
+    """The deadline; of a paused job, when it fails."""
+    return (
+        job.deadline if job.paused_since is None else job.paused_since + job.manifest.deadlines.pause_seconds
+    )
+
+
+def _member(job: Job, member: Member) -> MemberOut:
+    return MemberOut(
+        id=member.id,
+        answer=member.declined or ("pending" if member.accept is None else "accepted"),
+        in_roster=member.id in job.roster,
+        has_contributed=member.contributed is not None,
+        has_decided=member.decision is not None,
+        has_attested=member.attested is not None,
+    )
+
+
+def event_of(event: Event) -> EventOut:
+    """One line of the story."""
+    return EventOut(id=event.id, time=event.time, kind=event.kind, data=event.data)

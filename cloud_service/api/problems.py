@@ -1,0 +1,178 @@
+"""Errors as RFC 9457 problem documents. The only place that knows HTTP statuses.
+
+A problem never repeats what was sent: its detail names the field and the rule, or ids and rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from cloud_service.service.rates import RateLimitedError
+from cloud_service.service.refusals import (
+    ConflictError,
+    NotPublishedError,
+    NotSignedInError,
+    UnknownThingError,
+)
+from cloud_service.store.database import AuditUnavailableError
+from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
+
+MEDIA_TYPE: Final = "application/problem+json"
+TYPE_PREFIX: Final = "urn:privet:problem:"
+_log = structlog.get_logger()
+
+STATUS: Final[Mapping[ErrorCode, int]] = {
+    ErrorCode.MALFORMED: 400,
+    ErrorCode.BAD_SIGNATURE: 401,
+    ErrorCode.UNKNOWN_AGENT: 401,
+    ErrorCode.POLICY_PROFILE: 403,
+    ErrorCode.POLICY_MIN_HOSPITALS: 403,
+    ErrorCode.POLICY_DIFFERENCE: 403,
+    ErrorCode.REPLAY_CONFLICT: 409,
+    ErrorCode.LATE: 409,
+    ErrorCode.WRONG_ROUND: 409,
+    ErrorCode.ROSTER_MISMATCH: 409,
+    ErrorCode.TOO_LARGE: 413,
+    ErrorCode.CONTRIBUTION_REJECTED: 422,
+    ErrorCode.RATE_LIMITED: 429,
+    ErrorCode.AUDIT_UNAVAILABLE: 503,
+}
+
+TITLES: Final[Mapping[str, str]] = {
+    "malformed": "The request is not well formed",
+    "bad_signature": "The signature does not verify",
+    "unknown_agent": "The sender is not a member",
+    "policy_profile": "The profile is not allowed",
+    "policy_min_hospitals": "Too few hospitals",
+    "policy_difference": "The roster differs by one hospital",
+    "replay_conflict": "Another message was taken in its place",
+    "late": "Too late",
+    "wrong_round": "Another round is open",
+    "roster_mismatch": "Not in the roster",
+    "too_large": "Too large",
+    "contribution_rejected": "The contribution is rejected",
+    "rate_limited": "Too many requests",
+    "audit_unavailable": "Nothing can be recorded now",
+    "invalid_input": "The input breaks a rule",
+    "not_signed_in": "A token is needed",
+    "not_published": "Not published",
+    "not_found": "Not found",
+    "conflict": "It contradicts what is there",
+    "method_not_allowed": "The method is not allowed here",
+    "internal": "An error of ours",
+}
+
+
+class Problem(BaseModel):
+    """An RFC 9457 problem document with a code that programs can rely on."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "type": f"{TYPE_PREFIX}late",
+                "title": TITLES["late"],
+                "status": 409,
+                "detail": "round 2 attempt 0 is DECIDING; this came for (1, 0)",
+                "code": "late",
+            }
+        }
+    )
+
+    type: str = Field(description="`urn:privet:problem:` and the code")
+    title: str
+    status: int
+    detail: str
+    code: str
+
+
+def problem(status: int, code: str, detail: str, headers: Mapping[str, str] | None = None) -> Response:
+    """The response."""
+    content = Problem(type=TYPE_PREFIX + code, title=TITLES[code], status=status, detail=detail, code=code)
+    return JSONResponse(content.model_dump(), status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For a route's description: which problems it answers with."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {status: {"description": "Problem", "model": Problem, "content": content} for status in statuses}
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of the application end here."""
+    app.add_exception_handler(PeerError, _peer)
+    app.add_exception_handler(InputError, _input)
+    app.add_exception_handler(TemporaryError, _temporary)
+    app.add_exception_handler(RequestValidationError, _validation)
+    app.add_exception_handler(HTTPException, _http)
+    for kind in _PEOPLE:
+        app.add_exception_handler(kind, _people)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _peer(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PeerError)
+    return problem(STATUS[error.code], error.code.value, str(error))
+
+
+def _input(request: Request, error: Exception) -> Response:
+    return problem(422, "invalid_input", str(error))
+
+
+def _temporary(request: Request, error: Exception) -> Response:
+    wait = getattr(error, "retry_after_seconds", None) or 1.0
+    headers = {"Retry-After": str(max(1, round(wait)))}
+    if isinstance(error, RateLimitedError | AuditUnavailableError):
+        return problem(STATUS[error.code], error.code.value, str(error), headers)
+    return problem(503, "audit_unavailable", "try later", headers)
+
+
+_PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
+    UnknownThingError: (404, "not_found"),
+    ConflictError: (409, "conflict"),
+    NotPublishedError: (403, "not_published"),
+    NotSignedInError: (401, "not_signed_in"),
+}
+
+
+def _people(request: Request, error: Exception) -> Response:
+    status, code = _PEOPLE[type(error)]
+    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+    return problem(status, code, str(error), headers)
+
+
+def _validation(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    return problem(422, "invalid_input", _describe(error.errors()))
+
+
+def _describe(faults: Sequence[Any]) -> str:
+    """Place and rule of the first faults. Not their `input`, nor names that the caller made up."""
+    return "; ".join(f"{_place(fault['loc'])}: {fault['msg']}" for fault in faults[:3])
+
+
+def _place(location: Sequence[Any]) -> str:
+    parts = [str(part) for part in location if str(part).isidentifier() or isinstance(part, int)]
+    return ".".join(part[:40] for part in parts[:8]) or "request"
+
+
+_HTTP_CODES: Final = {404: "not_found", 405: "method_not_allowed"}
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    code = _HTTP_CODES.get(error.status_code, "malformed")
+    status = error.status_code if error.status_code in _HTTP_CODES else 400
+    return problem(status, code, TITLES[code], error.headers)
+
+
+def _unexpected(request: Request, error: Exception) -> Response:
+    _log.error("unexpected error", error=type(error).__name__)
+    return problem(500, "internal", "an error of ours; it was logged")

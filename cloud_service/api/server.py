@@ -1,0 +1,73 @@
+"""The HTTP server around the application: uvicorn, TLS, and a stop that does not wait for long polls."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from typing import Any, Final
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+
+from cloud_service.settings import Settings
+
+_log = structlog.get_logger()
+_GRACE_SECONDS: Final = 3
+_KEEP_ALIVE_SECONDS: Final = 75
+"""Longer than a poll and the work between two, so that an agent needs one connection."""
+
+
+class Server(uvicorn.Server):
+    """Lets those who wait go before it waits for requests to end. `on_ready` gets the port."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        release: Callable[[], None],
+        on_ready: Callable[[int], None] | None = None,
+    ) -> None:
+        super().__init__(config)
+        self._release = release
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then tell."""
+        await super().startup(sockets)
+        if self.started and self._on_ready is not None:
+            self._on_ready(self.servers[0].sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the long polls, then everything."""
+        self._release()
+        await super().shutdown(sockets)
+
+
+def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How this cloud listens. Requests are logged by `api.traffic`, so uvicorn's own access log is off."""
+    tls: dict[str, Any] = {}
+    if settings.tls_files is not None:
+        certificate, key = settings.tls_files
+        tls = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        proxy_headers=settings.behind_proxy,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        ws="none",
+        **tls,
+    )
+
+
+def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:
+    """Serve until a signal comes. Raises: OSError: the address cannot be had."""
+
+    def announce(port: int) -> None:
+        _log.info("listening", host=settings.host, port=port)
+
+    Server(server_config(app, settings), release, announce).run()

@@ -1,0 +1,80 @@
+"""The composition root: settings and keys to a FastAPI application with its background work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Final
+
+from fastapi import FastAPI
+
+from cloud_service.api import (
+    events,
+    federation,
+    health,
+    hospitals,
+    inbox,
+    jobs,
+    messages,
+    problems,
+    results,
+    studies,
+)
+from cloud_service.api.traffic import Traffic
+from cloud_service.service.federation import Membership
+from cloud_service.service.folder import load_keys
+from cloud_service.service.services import Services, build_services, unix_time
+from cloud_service.settings import Settings
+from cloud_service.store.database import Database
+from cloud_service.store.schema import require_current
+
+_ROUTERS: Final = (messages, inbox, hospitals, federation, studies, jobs, events, results, health)
+_DESCRIPTION: Final = """\
+Hospitals grow one decision tree together, and no patient record leaves home.
+
+Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`); people need a bearer token
+(`privet cloud token create`). Every error is a problem document (RFC 9457) with a `code`.
+"""
+
+
+def prepare(settings: Settings, clock: Callable[[], int] = unix_time) -> Services:
+    """The use cases over a folder's keys and database, ready to start.
+
+    Raises: InputError: tables not at head, not joined, or key files that do not fit the certificate.
+    """
+    database = Database(settings.database)
+    require_current(database)
+    keys = load_keys(settings.folder)
+    membership = Membership(database, keys)
+    membership.check_keys()
+    return build_services(settings, database, keys, membership, clock)
+
+
+def create_app(services: Services) -> FastAPI:
+    """The application; its lifespan starts and stops the background work."""
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        services.notifier.attach(asyncio.get_running_loop())
+        services.start()
+        try:
+            yield
+        finally:
+            services.notifier.detach()
+            await asyncio.to_thread(services.stop)
+
+    app = FastAPI(
+        title="Privet cloud",
+        version=version("privet"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        responses=problems.responses(500),
+    )
+    app.state.services = services
+    for module in _ROUTERS:
+        app.include_router(module.router)
+    problems.install(app)
+    app.add_middleware(Traffic)
+    return app

@@ -1,0 +1,180 @@
+"""The federation that this cloud belongs to: joining it, its newest document, and whom that document names.
+
+Documents are kept in the database, so that every replica sees a newer one; it is looked for once a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final
+
+from cloud_service.service.folder import CloudKeyPair
+from cloud_service.store import directory
+from cloud_service.store.database import Database
+from cloud_service.store.tables import FederationDocument
+from shared.crypto.certificates import Certificate, Role
+from shared.crypto.paillier import PublicKey
+from shared.errors import InputError
+from shared.protocol.enrolment import check_successor, open_cloud_bundle, trust_of, verify_federation
+from shared.protocol.sums import CloudKeys
+from shared.protocol.trust import Trust
+from shared.wire.enrolment import (
+    MAX_BUNDLE_BYTES,
+    MAX_FEDERATION_BYTES,
+    CloudBundle,
+    Federation,
+    SignedFederation,
+)
+
+_REFRESH_SECONDS: Final = 1.0
+_JOIN: Final = "Run: privet cloud join FOLDER --bundle cloud.bundle --root-sha256 FINGERPRINT"
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The document in force, with this cloud's certificate under it. `document`: its exact signed bytes."""
+
+    id: int
+    federation: Federation
+    document: bytes = field(repr=False)
+    certificate: bytes = field(repr=False)
+    trust: Trust = field(repr=False)
+    agents: dict[bytes, Certificate] = field(default_factory=dict, repr=False)
+    """Certificates that were verified under this document, so that each is verified once."""
+
+
+class Membership:
+    """Answers who belongs to the federation, and under which key a job computes."""
+
+    def __init__(self, database: Database, keys: CloudKeyPair) -> None:
+        self._database = database
+        self._keys = keys
+        self._lock = threading.Lock()
+        self._joined: Joined | None = None
+        self._looked = float("-inf")
+
+    def current(self) -> Joined:
+        """The newest document. Raises: InputError: this cloud has not joined a federation."""
+        with self._lock:
+            if time.monotonic() - self._looked > _REFRESH_SECONDS:
+                self._refresh()
+            if self._joined is None:
+                raise InputError("this cloud has not joined a federation", remedy=_JOIN)
+            return self._joined
+
+    def _refresh(self) -> None:
+        with self._database.read() as session:
+            if self._joined is None or directory.newest_federation_id(session) != self._joined.id:
+                row = directory.newest_federation(session)
+                self._joined = None if row is None else _joined(row)
+        self._looked = time.monotonic()
+
+    def agent(self, der: bytes) -> Certificate:
+        """A present member's certificate as an agent. Raises: PeerError: `unknown_agent` or `bad_signature`."""
+        joined = self.current()
+        known = joined.agents.get(der)
+        if known is None:
+            known = joined.agents[der] = joined.trust.certificate(der, role=Role.AGENT)
+        return known
+
+    def keys_of(self, key_id: str) -> CloudKeys:
+        """What a job under this Paillier key is computed with; jobs of an older epoch keep theirs."""
+        return CloudKeys(self.public_key(key_id), self._keys.unwrapping)
+
+    def public_key(self, key_id: str) -> PublicKey:
+        """The public Paillier key of that id. Raises: InputError: no joined document names it."""
+        joined = self.current()
+        if joined.federation.key_id == key_id:
+            return _public(joined.federation.n)
+        with self._database.read() as session:
+            row = directory.federation_of_key(session, key_id)
+        if row is None:
+            raise InputError("no federation document names this job's key", remedy=_JOIN)
+        return _public(_read(row).federation.n)
+
+    def check_keys(self) -> Joined:
+        """Raises: InputError: the key files do not belong to the certificate in force."""
+        joined = self.current()
+        certificate = joined.trust.certificate(joined.certificate, role=Role.CLOUD)
+        fits = certificate.public_key == self._keys.identity.public
+        if not fits or certificate.rsa_sha256 != self._keys.unwrapping.public.fingerprint:
+            raise InputError(
+                "the key files do not belong to the certificate",
+                where="identity.pem, rsa.pem",
+                remedy="Put back the files that were certified, or have the new cloud.csr certified and join again.",
+            )
+        return joined
+
+    def join(self, raw: bytes, root_sha256: str | None, now: int) -> Joined:
+        """Verify a bundle and keep it; the same bundle again changes nothing.
+
+        Args: root_sha256: the root's fingerprint, 64 hex digits; needed only the first time.
+        Raises: PeerError: what does not verify, or is older than what is held. InputError: no fingerprint known.
+        """
+        bundle = CloudBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
+        with self._database.write() as session:
+            held = directory.newest_federation(session)
+            enrolment = open_cloud_bundle(
+                bundle, _root(held, root_sha256), identity_public=self._keys.identity.public
+            )
+            if enrolment.certificate.rsa_sha256 != self._keys.unwrapping.public.fingerprint:
+                raise InputError(
+                    "the bundle certifies another RSA key",
+                    where="bundle",
+                    remedy="Have this folder's cloud.csr certified.",
+                )
+            if held is not None:
+                check_successor(_read(held).federation, enrolment.federation)
+            values = _values(bundle, enrolment.federation, enrolment.certificate.der, now)
+            if held is None or (held.sha256, held.certificate) != (values["sha256"], values["certificate"]):
+                directory.put_federation(session, values)
+        with self._lock:
+            self._looked = float("-inf")
+        return self.current()
+
+
+def _root(held: FederationDocument | None, given: str | None) -> str:
+    if held is None and given is None:
+        raise InputError(
+            "the root's fingerprint is needed to believe a first bundle",
+            where="--root-sha256",
+            remedy="Ask the trusted authority for it over the telephone.",
+        )
+    if held is not None and given is not None and given != held.root_sha256:
+        raise InputError(
+            "this cloud belongs to a federation with another root",
+            where="--root-sha256",
+            remedy="Use a fresh folder and database for another federation.",
+        )
+    return held.root_sha256 if held is not None else str(given)
+
+
+def _values(bundle: CloudBundle, federation: Federation, certificate: bytes, now: int) -> dict[str, object]:
+    document = bundle.federation.canonical()
+    return {
+        "sha256": hashlib.sha256(document).hexdigest(),
+        "epoch": federation.epoch,
+        "key_id": federation.key_id,
+        "root_sha256": hashlib.sha256(trust_of(federation).root).hexdigest(),
+        "document": document,
+        "certificate": certificate,
+        "stored": now,
+    }
+
+
+def _read(row: FederationDocument) -> SignedFederation:
+    return SignedFederation.parse(row.document, what="federation document", max_bytes=MAX_FEDERATION_BYTES)
+
+
+def _joined(row: FederationDocument) -> Joined:
+    federation = verify_federation(_read(row), row.root_sha256)
+    return Joined(row.id, federation, row.document, row.certificate, trust_of(federation))
+
+
+@lru_cache(maxsize=8)
+def _public(n: str) -> PublicKey:
+    return PublicKey.create(int(n, 16))

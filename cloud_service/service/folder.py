@@ -1,0 +1,101 @@
+"""The cloud's folder: its two private keys, the request that asks to certify them, and its settings.
+
+The cloud has no place for the Paillier factors or the federation secret: nothing here reads or writes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from cloud_service.settings import SETTINGS_FILE, TEMPLATE
+from shared.crypto import certificates
+from shared.crypto.certificates import Role, Subject
+from shared.crypto.identity import IdentityKey
+from shared.crypto.wrapping import UnwrappingKey
+from shared.errors import InputError
+from shared.ids import CLOUD
+
+IDENTITY_FILE: Final = "identity.pem"
+RSA_FILE: Final = "rsa.pem"
+REQUEST_FILE: Final = "cloud.csr"
+_MAX_KEY_BYTES: Final = 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class CloudKeyPair:
+    """The cloud's own private keys: it signs with one and unwraps mask seeds with the other."""
+
+    identity: IdentityKey = field(repr=False)
+    unwrapping: UnwrappingKey = field(repr=False)
+
+
+def create(folder: Path) -> Subject:
+    """Make the folder (0700) with fresh keys (0600), the certificate request and commented settings.
+
+    Raises: InputError: there are keys already.
+    """
+    if (folder / IDENTITY_FILE).exists() or (folder / RSA_FILE).exists():
+        raise InputError(
+            "there are keys here already; they are never overwritten",
+            where=str(folder),
+            remedy="Choose another folder.",
+        )
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    keys = CloudKeyPair(IdentityKey.generate(), UnwrappingKey.generate())
+    request = certificates.create_request(
+        keys.identity, CLOUD, Role.CLOUD, keys.unwrapping.public.fingerprint
+    )
+    _write(folder / IDENTITY_FILE, keys.identity.to_pem(), 0o600)
+    _write(folder / RSA_FILE, keys.unwrapping.to_pem(), 0o600)
+    _write(folder / REQUEST_FILE, request, 0o644)
+    if not (folder / SETTINGS_FILE).exists():
+        _write(folder / SETTINGS_FILE, TEMPLATE.encode(), 0o600)
+    return certificates.parse_request(request)
+
+
+def load_keys(folder: Path) -> CloudKeyPair:
+    """The keys of a folder. Raises: InputError: missing, readable by others, or not keys of the right kind."""
+    identity, rsa = folder / IDENTITY_FILE, folder / RSA_FILE
+    return CloudKeyPair(
+        IdentityKey.from_pem(_read_private(identity), where=str(identity)),
+        UnwrappingKey.from_pem(_read_private(rsa), where=str(rsa)),
+    )
+
+
+def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:
+    """A file that a person named. Raises: InputError: it cannot be read, or is too long."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be read", where=str(path), remedy=remedy) from None
+    if len(content) > max_bytes:
+        raise InputError(f"longer than {max_bytes} bytes", where=str(path), remedy=remedy)
+    return content
+
+
+def _read_private(path: Path) -> bytes:
+    content = read_file(path, _MAX_KEY_BYTES, f"Make the keys first: privet cloud init {path.parent}")
+    if path.stat().st_mode & 0o077:
+        raise InputError(
+            "other users can read this private key", where=str(path), remedy=f"Run: chmod 600 {path}"
+        )
+    return content
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    """Write a new file, private from its first byte and synced before its name appears."""
+    temporary = path.with_name(f".{path.name}.new")
+    with contextlib.suppress(FileNotFoundError):
+        temporary.unlink()
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

@@ -1,0 +1,87 @@
+"""Registration of hospital agents, and who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cloud_service.service.federation import Membership
+from cloud_service.service.presence import Presence
+from cloud_service.service.refusals import UnknownThingError
+from cloud_service.store import directory
+from cloud_service.store.database import Database
+from cloud_service.store.tables import Hospital
+from shared.crypto.certificates import Certificate
+from shared.errors import PeerError
+from shared.protocol.polling import SignedRegistration, verify_registration
+from shared.wire.base import decode_base64url
+
+
+@dataclass(frozen=True, slots=True)
+class HospitalView:
+    """A registered hospital. Times in Unix seconds. `is_member`: the federation still lists its certificate."""
+
+    id: str
+    certificate_sha256: str
+    version: str
+    registered: int
+    last_seen: int
+    is_member: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hospitals:
+    """Who may take part in jobs."""
+
+    database: Database
+    membership: Membership
+    presence: Presence
+    clock: Callable[[], int]
+
+    def register(self, signed: SignedRegistration) -> HospitalView:
+        """Note an agent that proves to hold a member's key; registering again is how it says it has started.
+
+        Raises: PeerError: `unknown_agent`, `bad_signature`, `malformed`.
+        """
+        der = decode_base64url(signed.registration.certificate, what="certificate")
+        certificate = self.membership.agent(der)
+        verify_registration(signed, certificate.public_key, self.clock())
+        values = {
+            "certificate": der,
+            "certificate_sha256": certificate.sha256,
+            "version": signed.registration.version,
+        }
+        with self.database.write() as session:
+            directory.put_hospital(session, certificate.id, values, self.clock())
+        return self.get(certificate.id)
+
+    def get(self, agent: str) -> HospitalView:
+        """One hospital. Raises: UnknownThingError."""
+        with self.database.read() as session:
+            row = directory.hospital(session, agent)
+        if row is None:
+            raise UnknownThingError(f"no hospital {agent} has registered")
+        return self._view(row)
+
+    def all(self) -> list[HospitalView]:
+        """Every registered hospital, by id."""
+        with self.database.read() as session:
+            rows = directory.hospitals(session)
+        return [self._view(row) for row in rows]
+
+    def _view(self, row: Hospital) -> HospitalView:
+        return HospitalView(
+            id=row.id,
+            certificate_sha256=row.certificate_sha256,
+            version=row.version,
+            registered=row.registered,
+            last_seen=self.presence.last_seen(row.id, row.last_seen),
+            is_member=self.member(row) is not None,
+        )
+
+    def member(self, row: Hospital) -> Certificate | None:
+        """The hospital's certificate if the federation still lists it."""
+        try:
+            return self.membership.agent(row.certificate)
+        except PeerError:
+            return None

@@ -1,0 +1,62 @@
+"""The inbox of an agent: whose poll it is, and what waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from cloud_service.service.federation import Membership
+from cloud_service.service.presence import Presence
+from cloud_service.service.rates import Rates
+from cloud_service.store import directory, outbox
+from cloud_service.store.database import Database
+from cloud_service.store.outbox import InboxMessage
+from shared.errors import ErrorCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.polling import read_poll, verify_poll
+
+_MAX_ITEMS: Final = 64
+_MAX_BYTES: Final = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class InboxDoor:
+    """`GET /v1/inbox`, without the waiting."""
+
+    database: Database
+    membership: Membership
+    rates: Rates
+    presence: Presence
+    clock: Callable[[], int]
+
+    def caller(self, header: str, after: int) -> AgentId:
+        """Whose poll it is. Args: after: the cursor in the request, which the signed claim must name too.
+
+        Raises: PeerError: `malformed`, `unknown_agent`, `bad_signature`. RateLimitedError.
+        """
+        poll, signature = read_poll(header)
+        with self.database.read() as session:
+            hospital = directory.hospital(session, poll.agent)
+        if hospital is None:
+            raise PeerError(
+                ErrorCode.UNKNOWN_AGENT, "the caller is not a registered hospital; register first"
+            )
+        verify_poll(poll, signature, self.membership.agent(hospital.certificate).public_key, self.clock())
+        if poll.after != after:
+            raise PeerError(ErrorCode.BAD_SIGNATURE, "the signed cursor is not the one in the request")
+        agent = AgentId(poll.agent)
+        self.presence.saw(agent)
+        self.rates.spend(agent)
+        return agent
+
+    def waiting(self, agent: AgentId, after: int) -> list[InboxMessage]:
+        """The next messages beyond the cursor, within the limits of one answer."""
+        with self.database.read() as session:
+            return outbox.waiting(session, agent, after, items=_MAX_ITEMS, max_bytes=_MAX_BYTES)
+
+
+def as_json(messages: list[InboxMessage]) -> bytes:
+    """The body of the answer (`shared.wire.envelope.Inbox`), each message exactly as it was signed."""
+    items = (b'{"id":%d,"message":%s}' % (message.id, message.raw) for message in messages)
+    return b'{"items":[' + b",".join(items) + b"]}"

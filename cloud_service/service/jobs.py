@@ -1,0 +1,215 @@
+"""Jobs as people see them: start, look, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.federation import Membership
+from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.recording import Recorder
+from cloud_service.service.refusals import ConflictError, UnknownThingError
+from cloud_service.service.studies import StudyView
+from cloud_service.settings import Settings
+from cloud_service.store import directory, jobs, journal
+from cloud_service.store.database import Database
+from cloud_service.store.jobs import StoredJob
+from shared.errors import ErrorCode, InputError, PeerError
+from shared.ids import AgentId, JobId, StudyId
+from shared.protocol import coordinator
+from shared.protocol.layout import contribution_bytes, root_prompts, root_slots
+from shared.protocol.states import CloudState
+from shared.rng import random_bytes
+from shared.tree.criteria import f_table_sha256
+from shared.wire.base import encode_base64url
+from shared.wire.manifest import Criterion, Deadlines, Manifest, Profile
+
+_F_TABLE_BITS: Final = 32
+_DEADLINES: Final = Deadlines()
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """What a person asks for. `invited`: None for every registered hospital that is a present member.
+
+    The rest are the manifest's rules of the same names.
+    """
+
+    invited: Sequence[str] | None = None
+    profile: Profile = "hardened"
+    criterion: Criterion = "information-gain"
+    min_hospitals: int = 3
+    min_node: int = 10
+    min_child: int = 5
+    max_depth: int | None = 8
+    split_on_zero_gain: bool = False
+    skip_known: bool = True
+    max_shrinks: int = 1
+    deadlines: Deadlines = _DEADLINES
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Use cases of people on jobs."""
+
+    settings: Settings
+    database: Database
+    membership: Membership
+    keys: CloudKeyPair
+    aftermath: Aftermath
+    clock: Callable[[], int]
+
+    def start(self, study: StudyView, plan: JobPlan) -> StoredJob:
+        """Invite the hospitals to a new job under a study.
+
+        Raises: InputError: the plan breaks a rule or a limit. PeerError: `policy_profile`, `policy_min_hospitals`.
+        """
+        now = self.clock()
+        self._check_profile(study, plan)
+        with self.database.write() as session:
+            certificates = self._invite(session, plan)
+            manifest = self._manifest(study, plan, sorted(certificates), now)
+            self._check_size(manifest)
+            step = coordinator.create(manifest, certificates, now)
+            stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
+            jobs.add(session, stored)
+            recorder = Recorder(self.database, session, stored, self.keys.identity, now)
+            recorder.take(step)
+            news = recorder.finish()
+        self.aftermath.follow(manifest.job, news)
+        return self.get(manifest.job)
+
+    def _check_profile(self, study: StudyView, plan: JobPlan) -> None:
+        if plan.profile != "paper":
+            return
+        if not self.settings.allow_paper_profile:
+            raise PeerError(
+                ErrorCode.POLICY_PROFILE,
+                "profile paper is for test data and switched off here (allow_paper_profile in cloud.toml)",
+            )
+        if not study.synthetic:
+            raise PeerError(
+                ErrorCode.POLICY_PROFILE, "profile paper is for test data: the study must be marked synthetic"
+            )
+
+    def _invite(self, session: Session, plan: JobPlan) -> dict[AgentId, bytes]:
+        rows = {row.id: row for row in directory.hospitals(session)}
+        if plan.invited is None:
+            chosen = [agent for agent, row in rows.items() if self._is_member(row.certificate)]
+        else:
+            chosen = list(plan.invited)
+        unknown = sorted(set(chosen) - rows.keys())
+        if unknown or len(set(chosen)) != len(chosen):
+            raise InputError(
+                "every invited hospital must be named once and have registered",
+                where="invited",
+                remedy="See GET /v1/hospitals.",
+            )
+        for agent in chosen:
+            if not self._is_member(rows[agent].certificate):
+                raise InputError(f"{agent} is no longer a member of the federation", where="invited")
+        if len(chosen) < max(3, plan.min_hospitals):
+            raise PeerError(
+                ErrorCode.POLICY_MIN_HOSPITALS,
+                f"a job needs at least {max(3, plan.min_hospitals)} hospitals, {len(chosen)} are invited",
+            )
+        return {AgentId(agent): rows[agent].certificate for agent in chosen}
+
+    def _is_member(self, certificate: bytes) -> bool:
+        try:
+            self.membership.agent(certificate)
+        except PeerError:
+            return False
+        return True
+
+    def _manifest(self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int) -> Manifest:
+        joined = self.membership.current()
+        return Manifest(
+            job=random_bytes(16).hex(),
+            study=study.id,
+            question=study.question,
+            profile=plan.profile,
+            criterion=plan.criterion,
+            schema_=study.schema,
+            invited=list(invited),
+            key_id=joined.federation.key_id,
+            cloud_certificate=encode_base64url(joined.certificate),
+            rsa_public_key=encode_base64url(self.keys.unwrapping.public.to_der()),
+            f_table_sha256=f_table_sha256(_F_TABLE_BITS),
+            min_hospitals=plan.min_hospitals,
+            min_node=plan.min_node,
+            min_child=plan.min_child,
+            max_depth=plan.max_depth,
+            split_on_zero_gain=plan.split_on_zero_gain,
+            skip_known=plan.skip_known and plan.profile != "paper",
+            publish_tree=study.publish_tree,
+            disclosure=study.disclosure,
+            synthetic=study.synthetic,
+            max_shrinks=plan.max_shrinks,
+            deadlines=plan.deadlines,
+            created=now,
+            expires=now + plan.deadlines.invite_seconds,
+        )
+
+    def _check_size(self, manifest: Manifest) -> None:
+        """Whether the first round's messages would fit through the door at all."""
+        slots, hospitals = root_slots(manifest.schema_), len(manifest.invited)
+        bits = self.membership.public_key(manifest.key_id).bits
+        paper = manifest.profile == "paper"
+        prompts = root_prompts(manifest.schema_) if paper else ()
+        limit = self.settings.max_paper_body_bytes if paper else self.settings.max_body_bytes
+        if contribution_bytes(slots, prompts, hospitals, bits) > limit:
+            raise InputError(
+                f"a contribution to the first round would be longer than {limit} bytes",
+                where="schema",
+                remedy="Drop attributes or values, or raise max_body_bytes in cloud.toml.",
+            )
+
+    def get(self, job_id: str) -> StoredJob:
+        """One job. Raises: UnknownThingError."""
+        with self.database.read() as session:
+            stored = jobs.load(session, job_id)
+        if stored is None:
+            raise UnknownThingError("there is no such job")
+        return stored
+
+    def costs(self, job_id: str) -> list[journal.Cost]:
+        """What the job has cost."""
+        with self.database.read() as session:
+            return journal.costs(session, job_id)
+
+    def page(
+        self, *, study: str | None, state: CloudState | None, before: str | None, limit: int
+    ) -> list[StoredJob]:
+        """Jobs from the newest on. Args: before: the last job of the page before."""
+        last = None if before is None else self.get(before)
+        cursor = None if last is None else (last.created, last.job.manifest.job)
+        with self.database.read() as session:
+            return jobs.page(session, study=study, state=state, before=cursor, limit=limit)
+
+    def cancel(self, job_id: str) -> StoredJob:
+        """Stop a job. Raises: UnknownThingError. ConflictError: it is over already."""
+        with self.database.write() as session:
+            stored = jobs.load(session, job_id, lock=True)
+            if stored is None:
+                raise UnknownThingError("there is no such job")
+            try:
+                step = coordinator.cancel(stored.job)
+            except PeerError as error:
+                raise ConflictError(str(error)) from None
+            recorder = Recorder(self.database, session, stored, self.keys.identity, self.clock())
+            recorder.take(step)
+            news = recorder.finish()
+        self.aftermath.follow(JobId(job_id), news)
+        return self.get(job_id)
+
+    def events(self, job_id: str, after: int, limit: int) -> list[journal.Event]:
+        """The job's story beyond the event `after`. Raises: UnknownThingError."""
+        with self.database.read() as session:
+            if jobs.state(session, job_id) is None:
+                raise UnknownThingError("there is no such job")
+            return journal.events(session, job_id, after=after, limit=limit)

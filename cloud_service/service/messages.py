@@ -1,0 +1,200 @@
+"""The message door: one signed envelope in, one signed receipt out; a repeat gets the first answer (rule C5).
+
+Order of the checks: length, signature and sender; a repeat; then for a contribution its ciphertexts and the unwrap,
+outside any lock and only when round, attempt and state fit; then, with the job locked, the step itself. What is
+refused changes nothing but the sender's place in its own chain of messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy.orm import Session
+
+from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
+from cloud_service.service.federation import Membership
+from cloud_service.service.presence import Presence
+from cloud_service.service.rates import Rates
+from cloud_service.service.recording import News, Recorder
+from cloud_service.store import directory, jobs, journal, messages
+from cloud_service.store.database import Database
+from cloud_service.store.jobs import StoredJob
+from cloud_service.store.messages import Prior
+from shared.crypto import identity
+from shared.errors import ErrorCode, PeerError
+from shared.ids import CLOUD, AgentId
+from shared.protocol import coordinator
+from shared.protocol.envelopes import ENVELOPE_CONTEXT, Sealed, Signer, unseal, verify
+from shared.protocol.job import Step
+from shared.protocol.sums import CheckedContribution, check_contribution
+from shared.wire.envelope import MessageType
+
+_NO_NEWS: Final = News()
+
+Verdict = CheckedContribution | PeerError | None
+"""Of a contribution that was looked at before the job was locked; None: it was not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What the locked part came to: the answer, or the refusal to raise once it is committed."""
+
+    reply: bytes
+    refusal: PeerError | None = None
+    news: News = _NO_NEWS
+
+
+@dataclass(frozen=True, slots=True)
+class MessageDoor:
+    """`POST /v1/messages`."""
+
+    database: Database
+    membership: Membership
+    signer: Signer
+    aftermath: Aftermath
+    rates: Rates
+    presence: Presence
+    clock: Callable[[], int]
+
+    def accept(self, raw: bytes) -> bytes:
+        """The receipt of one message, as bytes.
+
+        Raises: PeerError: refused, with a code of protocol section 13. TemporaryError: nothing was done.
+        """
+        if len(raw) > SMALL_BYTES:
+            self._gate(raw)
+        sealed = unseal(raw, max_bytes=len(raw))
+        envelope = sealed.envelope
+        if envelope.to != CLOUD:
+            raise PeerError(ErrorCode.MALFORMED, "message: it is not addressed to the cloud")
+        verify(sealed, self._public_key(envelope.job, envelope.sender))
+        self.presence.saw(AgentId(envelope.sender))
+        self.rates.spend(envelope.sender)
+        with self.database.read() as session:
+            prior = messages.prior(session, envelope)
+        if prior is not None and prior.sha256 == messages.digest(raw):
+            return _first_answer(prior)
+        verdict = None if prior is not None else self._examine(sealed)
+        return self._record(sealed, verdict)
+
+    def _gate(self, raw: bytes) -> None:
+        """A long message: sender, length and signature before anything is parsed."""
+        tail = read_tail(raw)
+        public_key = self._public_key(tail.job, tail.sender)
+        with self.database.read() as session:
+            stored = jobs.load(session, tail.job)
+        if stored is None:
+            raise _no_such_job()
+        limit = longest(stored.job, tail.type, self.membership.public_key(stored.job.manifest.key_id).bits)
+        if len(raw) > limit:
+            raise PeerError(ErrorCode.TOO_LARGE, f"{tail.type}: at most {limit} bytes here, got {len(raw)}")
+        identity.verify(public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256)
+
+    def _public_key(self, job_id: str, sender: str) -> bytes:
+        """The key a sender must sign with: of the certificate it was invited with, if it still is a member."""
+        with self.database.read() as session:
+            der = jobs.certificate(session, job_id, sender)
+            if der is None:
+                hospital = directory.hospital(session, sender)
+                der = None if hospital is None else hospital.certificate
+        if der is None:
+            raise PeerError(ErrorCode.UNKNOWN_AGENT, "the sender is not a registered hospital")
+        return self.membership.agent(der).public_key
+
+    def _examine(self, sealed: Sealed) -> Verdict:
+        """The dear checks of a contribution, without a lock; the cheap ones first."""
+        envelope = sealed.envelope
+        if envelope.type is not MessageType.CONTRIBUTION:
+            return None
+        with self.database.read() as session:
+            stored = jobs.load(session, envelope.job)
+        if stored is None:
+            raise _no_such_job()
+        try:
+            coordinator.receive(stored.job, sealed, self.clock())
+        except PeerError:
+            return None  # the locked part comes to the same end, and records it
+        try:
+            return check_contribution(
+                stored.job, envelope, self.membership.keys_of(stored.job.manifest.key_id)
+            )
+        except PeerError as error:
+            return error
+
+    def _record(self, sealed: Sealed, verdict: Verdict) -> bytes:
+        with self.database.write() as session:
+            stored = jobs.load(session, sealed.envelope.job, lock=True)
+            if stored is None:
+                raise _no_such_job()
+            prior = messages.prior(session, sealed.envelope)
+            if prior is not None:
+                outcome = self._conflict(session, sealed, prior)
+            else:
+                outcome = self._step(session, stored, sealed, verdict)
+        self.aftermath.follow(sealed.envelope.job, outcome.news)
+        if outcome.refusal is not None:
+            raise outcome.refusal
+        return outcome.reply
+
+    def _conflict(self, session: Session, sealed: Sealed, prior: Prior) -> _Outcome:
+        if prior.sha256 == messages.digest(sealed.raw):
+            return _Outcome(_first_answer(prior))
+        messages.keep_evidence(session, sealed, prior, self.clock())
+        text = f"another {sealed.envelope.type} of {sealed.envelope.sender} was taken in its place; both are kept"
+        return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text))
+
+    def _step(self, session: Session, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> _Outcome:
+        now = self.clock()
+        recorder = Recorder(self.database, session, stored, self.signer, now)
+        try:
+            step = coordinator.receive(stored.job, sealed, now)
+            if sealed.envelope.type is MessageType.CONTRIBUTION:
+                self._keep(stored, sealed, verdict)
+        except PeerError as error:
+            return self._refuse(recorder, session, stored, sealed, error)
+        recorder.heard(sealed)
+        recorder.take(step, contribution=sealed)
+        if sealed.envelope.type is MessageType.ATTEST:
+            _keep_tree(session, sealed)
+        reply = recorder.receipt(sealed)
+        messages.add(session, sealed, reply, now)
+        return _Outcome(reply, news=recorder.finish())
+
+    def _keep(self, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> None:
+        """Raise the verdict if it is a refusal, otherwise keep the checked contribution for the sum."""
+        if verdict is None:  # round or state changed since the look without a lock
+            keys = self.membership.keys_of(stored.job.manifest.key_id)
+            verdict = check_contribution(stored.job, sealed.envelope, keys)
+        if isinstance(verdict, PeerError):
+            raise verdict
+        self.aftermath.checked.put(stored.job, AgentId(sealed.envelope.sender), verdict)
+
+    def _refuse(
+        self, recorder: Recorder, session: Session, stored: StoredJob, sealed: Sealed, error: PeerError
+    ) -> _Outcome:
+        """Note the refusal in the sender's chain. Raises: PeerError: it is not the sender's next message."""
+        job = coordinator.refused(stored.job, sealed)
+        recorder.heard(sealed, refused=error)
+        recorder.take(Step(job))
+        messages.add(session, sealed, str(error).encode(), self.clock(), refused=error.code.value)
+        return _Outcome(b"", error, recorder.finish())
+
+
+def _first_answer(prior: Prior) -> bytes:
+    if prior.refused is not None:
+        raise PeerError(ErrorCode(prior.refused), prior.reply.decode())
+    return prior.reply
+
+
+def _keep_tree(session: Session, sealed: Sealed) -> None:
+    body = sealed.envelope.body
+    if body["tree"] is not None:
+        envelope = sealed.envelope
+        journal.add_tree(session, envelope.job, envelope.sender, str(body["tree_sha256"]), str(body["tree"]))
+
+
+def _no_such_job() -> PeerError:
+    return PeerError(ErrorCode.ROSTER_MISMATCH, "no job here to which the sender is invited")

@@ -1,0 +1,79 @@
+"""Wakes those who wait for news: long polls of agents and event streams of people.
+
+Waiting happens on the event loop, news come from worker threads. A hint only: whoever is woken reads the database.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+EVERYTHING: Final = "*"
+
+
+def inbox_of(agent: str) -> str:
+    """The key under which an agent's long polls wait."""
+    return f"inbox {agent}"
+
+
+def story_of(job: str) -> str:
+    """The key under which watchers of a job wait."""
+    return f"job {job}"
+
+
+class Notifier:
+    """Keys to waiting events. `attach` once, on the loop that the waiting happens on."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+        self.is_closed = False
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin; before this, `wake` has nobody to wake."""
+        self._loop = loop
+        self.is_closed = False
+
+    def close(self) -> None:
+        """Let everybody go, now and from now on, so that the server can stop at once."""
+        self.is_closed = True
+        self.wake([EVERYTHING])
+
+    def detach(self) -> None:
+        """The loop ends."""
+        self._loop = None
+
+    def wake(self, keys: Iterable[str]) -> None:
+        """Wake all who wait under one of the keys; from any thread."""
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._set, frozenset(keys))
+
+    def _set(self, keys: frozenset[str]) -> None:
+        for key in list(self._waiting) if EVERYTHING in keys else keys:
+            for event in self._waiting.get(key, ()):
+                event.set()
+
+    @contextmanager
+    def listening(self, key: str) -> Iterator[asyncio.Event]:
+        """An event that is set by news under `key` from now on; clear it before looking."""
+        event = asyncio.Event()
+        self._waiting.setdefault(key, set()).add(event)
+        try:
+            yield event
+        finally:
+            others = self._waiting[key]
+            others.discard(event)
+            if not others:
+                del self._waiting[key]
+
+    async def wait(self, event: asyncio.Event, seconds: float) -> None:
+        """Until news, the end of the time, or the end of the server."""
+        if self.is_closed:
+            return
+        try:
+            await asyncio.wait_for(event.wait(), seconds)
+        except TimeoutError:
+            return

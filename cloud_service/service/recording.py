@@ -1,0 +1,176 @@
+"""One step of one job, written down: messages out, log, events, costs and the job itself, in one transaction.
+
+Log (protocol section 8): h_k = SHA-256(h_(k-1) || canonical record). A record names a message by its type, place
+and hash; the job's head travels in receipts and aggregates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from cloud_service.service.notifier import inbox_of, story_of
+from cloud_service.store import jobs, journal, messages, outbox
+from cloud_service.store.database import Database
+from cloud_service.store.jobs import StoredJob
+from shared.errors import InternalError, PeerError
+from shared.ids import CLOUD, EVERYONE, AgentId
+from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions, Note
+from shared.protocol.envelopes import Address, Sealed, Signer, seal
+from shared.protocol.job import Job, Step
+from shared.wire.base import WireModel, canonical_json
+from shared.wire.envelope import MessageType
+from shared.wire.rounds import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is to be done once the transaction is committed.
+
+    keys: for the notifier. sum_is_due: all contributions are in. dropped: contributions were deleted.
+    """
+
+    keys: frozenset[str] = frozenset()
+    sum_is_due: bool = False
+    dropped: bool = False
+
+
+class Recorder:
+    """Collects what a step changes and writes it by `finish`; the caller's transaction commits it."""
+
+    def __init__(
+        self, database: Database, session: Session, before: StoredJob, signer: Signer, now: int
+    ) -> None:
+        self._database = database
+        self._session = session
+        self._before = before
+        self._signer = signer
+        self._now = now
+        self.job: Job = before.job
+        self._entries: list[journal.Entry] = []
+        self._notes: list[Note] = []
+        self._costs: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
+        self._out: list[tuple[Sealed, tuple[AgentId, ...]]] = []
+        self._sum_is_due = False
+        self._dropped = False
+
+    def heard(self, sealed: Sealed, refused: PeerError | None = None) -> None:
+        """Log a member's message, with the code if it was refused."""
+        record = _record_of(sealed) | ({} if refused is None else {"refused": refused.code.value})
+        self._log(record | {"from": sealed.envelope.sender})
+        self.spent(f"in:{sealed.envelope.type}", len(sealed.raw))
+
+    def spent(self, kind: str, amount: int) -> None:
+        """Add to the job's costs: bytes, or microseconds for a `cpu:` kind."""
+        self._counts[kind] += 1
+        self._costs[kind] += amount
+
+    def take(self, step: Step, contribution: Sealed | None = None) -> None:
+        """The job after a step, and all its effects.
+
+        Args: contribution: the message whose bytes `AcceptContribution` keeps.
+        """
+        self.job = replace(step.job, chain=self.job.chain, head=self.job.head)
+        for effect in step.effects:
+            match effect:
+                case Broadcast():
+                    self._say(effect)
+                case AcceptContribution():
+                    if contribution is None:
+                        raise InternalError("a step accepts a contribution that did not come")
+                    messages.add_contribution(self._session, contribution)
+                case DropContributions():
+                    messages.drop_contributions(self._session, self.job.manifest.job)
+                    self._dropped = True
+                case ComputeSum():
+                    self._sum_is_due = True
+                case Note():
+                    self._notes.append(effect)
+
+    def receipt(self, sealed: Sealed) -> bytes:
+        """The signed answer to a member's message, with the log's head after it."""
+        body = Receipt(message_sha256=sealed.sha256, time=self._now, head=self.job.head)
+        envelope = sealed.envelope
+        answer = self._seal(MessageType.RECEIPT, envelope.round, envelope.attempt, envelope.sender, body)
+        self.spent("out:receipt", len(answer.raw))
+        return answer.raw
+
+    def finish(self) -> News:
+        """Write everything."""
+        session, job = self._session, self.job.manifest.job
+        jobs.save(session, self._before, self.job, audited=self._audited, now=self._now)
+        if self._entries:
+            journal.add_audit(session, job, self._entries)
+        if self._notes:
+            journal.add_events(session, job, self._notes, self._now)
+        if self._counts:
+            costs = [
+                journal.Cost(kind, count, self._costs[kind]) for kind, count in sorted(self._counts.items())
+            ]
+            journal.add_costs(session, job, costs)
+        if self._out:
+            self._database.lock_outbox(session)
+        for sealed, receivers in self._out:
+            outbox.add(session, sealed, receivers, self._now)
+        woken = {agent for _, agents in self._out for agent in agents}
+        keys = frozenset(map(inbox_of, woken)) | ({story_of(job)} if self._notes else set())
+        return News(keys, self._sum_is_due, self._dropped)
+
+    @property
+    def _audited(self) -> int:
+        return self._before.audited + len(self._entries)
+
+    def _log(self, record: dict[str, Any]) -> None:
+        raw = canonical_json(record | {"time": self._now})
+        digest = hashlib.sha256(bytes.fromhex(self.job.head) + raw).hexdigest()
+        self._entries.append(journal.Entry(self._audited, raw, digest))
+        self.job = replace(self.job, head=digest)
+
+    def _say(self, broadcast: Broadcast) -> None:
+        receivers = _receivers(self.job, broadcast.type)
+        sealed = self._seal(broadcast.type, broadcast.round, broadcast.attempt, EVERYONE, broadcast.body)
+        self._log(_record_of(sealed) | {"to": EVERYONE})
+        self._counts[f"out:{broadcast.type}"] += len(receivers)
+        self._costs[f"out:{broadcast.type}"] += len(receivers) * len(sealed.raw)
+        self._out.append((sealed, receivers))
+        if broadcast.type is MessageType.AGGREGATE:
+            journal.add_aggregate(self._session, sealed, self._now)
+
+    def _seal(self, kind: MessageType, number: int, attempt: int, to: str, body: WireModel) -> Sealed:
+        address = Address(kind, self.job.manifest.job, self.job.mh, number, attempt, CLOUD, to)
+        sealed = seal(self._signer, address, self.job.chain, body)
+        self.job = replace(self.job, chain=self.job.chain.after(sealed.sha256))
+        return sealed
+
+
+def _record_of(sealed: Sealed) -> dict[str, Any]:
+    envelope = sealed.envelope
+    return {
+        "type": envelope.type.value,
+        "round": envelope.round,
+        "attempt": envelope.attempt,
+        "seq": envelope.seq,
+        "sha256": sealed.sha256,
+    }
+
+
+def _receivers(job: Job, kind: MessageType) -> tuple[AgentId, ...]:
+    """Everyone invited for an offer; the end for all who have not declined; the rest is the roster's alone.
+
+    A hospital that fell out of the roster must not get the others' sums: it holds the key to open them.
+    """
+    if kind is MessageType.JOB_OFFER:
+        return _sorted(job.members)
+    if kind is MessageType.ABORT:
+        return _sorted(agent for agent, member in job.members.items() if member.declined is None)
+    return job.roster
+
+
+def _sorted(agents: Iterable[AgentId]) -> tuple[AgentId, ...]:
+    return tuple(sorted(agents))

@@ -1,0 +1,102 @@
+"""The use cases of one cloud process, and the background work beside them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.checked import CheckedContributions
+from cloud_service.service.federation import Membership
+from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.hospitals import Hospitals
+from cloud_service.service.housekeeping import Housekeeper, Worker
+from cloud_service.service.inbox import InboxDoor
+from cloud_service.service.jobs import Jobs
+from cloud_service.service.messages import MessageDoor
+from cloud_service.service.notifier import Notifier
+from cloud_service.service.presence import Presence
+from cloud_service.service.rates import Rates
+from cloud_service.service.results import Results
+from cloud_service.service.studies import Studies
+from cloud_service.service.summing import Summer
+from cloud_service.service.tokens import Tokens
+from cloud_service.settings import Settings
+from cloud_service.store.database import Database
+
+SUM_SCAN_SECONDS = 2.0
+HOUSEKEEPING_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Everything that `api` calls."""
+
+    settings: Settings
+    database: Database
+    membership: Membership
+    notifier: Notifier
+    messages: MessageDoor
+    inbox: InboxDoor
+    hospitals: Hospitals
+    studies: Studies
+    jobs: Jobs
+    results: Results
+    tokens: Tokens
+    summer: Summer
+    housekeeper: Housekeeper
+    workers: tuple[Worker, ...]
+
+    def start(self) -> None:
+        """Begin the background work."""
+        for worker in self.workers:
+            worker.start()
+
+    def stop(self) -> None:
+        """End it, and close the database."""
+        for worker in self.workers:
+            worker.stop()
+        self.housekeeper.presence.save(self.database)
+        self.database.dispose()
+
+
+def unix_time() -> int:
+    """The clock of the product."""
+    return int(time.time())
+
+
+def build_services(
+    settings: Settings,
+    database: Database,
+    keys: CloudKeyPair,
+    membership: Membership,
+    clock: Callable[[], int] = unix_time,
+) -> Services:
+    """Join the parts."""
+    signer = keys.identity
+    notifier = Notifier()
+    aftermath = Aftermath(notifier, CheckedContributions())
+    presence, rates = Presence(clock), Rates(settings.requests_per_second)
+    summer = Summer(database, membership, signer, aftermath, clock)
+    housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
+    return Services(
+        settings=settings,
+        database=database,
+        membership=membership,
+        notifier=notifier,
+        messages=MessageDoor(database, membership, signer, aftermath, rates, presence, clock),
+        inbox=InboxDoor(database, membership, rates, presence, clock),
+        hospitals=Hospitals(database, membership, presence, clock),
+        studies=Studies(database, clock),
+        jobs=Jobs(settings, database, membership, keys, aftermath, clock),
+        results=Results(database),
+        tokens=Tokens(database, rates, clock),
+        summer=summer,
+        housekeeper=housekeeper,
+        workers=(
+            Worker("sums", summer.sum_complete_rounds, SUM_SCAN_SECONDS, aftermath.sum_is_due),
+            Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
+        ),
+    )

@@ -1,0 +1,90 @@
+"""The worker that adds: complete rounds in, one aggregate out, off the event loop and outside any lock.
+
+Two workers may sum the same round; the job's lock and the unique key of `aggregates` let one of them win (rule C2).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+from sqlalchemy.exc import IntegrityError
+
+from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.federation import Membership
+from cloud_service.service.recording import Recorder
+from cloud_service.store import jobs, messages
+from cloud_service.store.database import Database
+from cloud_service.store.jobs import StoredJob
+from shared.errors import PeerError
+from shared.ids import JobId
+from shared.protocol import coordinator
+from shared.protocol.envelopes import Signer, unseal
+from shared.protocol.states import CloudState
+from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Summer:
+    """Computes and commits the sums of complete rounds."""
+
+    database: Database
+    membership: Membership
+    signer: Signer
+    aftermath: Aftermath
+    clock: Callable[[], int]
+
+    def sum_complete_rounds(self) -> int:
+        """Sum every round that waits for it; the number of aggregates committed."""
+        with self.database.read() as session:
+            waiting = jobs.complete_rounds(session)
+        return sum(self.sum_round(job) for job in waiting)
+
+    def sum_round(self, job_id: JobId) -> bool:
+        """Sum the open round of a job if it is complete; whether this call committed the aggregate."""
+        with self.database.read() as session:
+            stored = jobs.load(session, job_id)
+            if stored is None or not _is_complete(stored):
+                return False
+            checked = self.aftermath.checked.of_round(stored.job)
+            missing = [agent for agent in stored.job.roster if agent not in checked]
+            kept = messages.contributions(session, job_id) if missing else {}
+        began = time.thread_time()
+        keys = self.membership.keys_of(stored.job.manifest.key_id)
+        checked |= {agent: _check_again(stored, kept[agent], keys) for agent in missing if agent in kept}
+        if set(stored.job.roster) - checked.keys():
+            return False  # another worker has summed this round and deleted its contributions
+        sums = compute_sum(stored.job, checked, keys.public)
+        return self._commit(stored, sums, round((time.thread_time() - began) * 1e6))
+
+    def _commit(self, stored: StoredJob, sums: list[str], microseconds: int) -> bool:
+        job_id = stored.job.manifest.job
+        now = self.clock()
+        try:
+            with self.database.write() as session:
+                latest = jobs.load(session, job_id, lock=True)
+                if latest is None:
+                    return False
+                step = coordinator.summed(latest.job, stored.job.round, stored.job.attempt, sums, now)
+                recorder = Recorder(self.database, session, latest, self.signer, now)
+                recorder.spent("cpu:sum", microseconds)
+                recorder.take(step)
+                news = recorder.finish()
+        except (PeerError, IntegrityError):
+            _log.info("sum thrown away", job=job_id, round=stored.job.round)
+            return False
+        self.aftermath.follow(job_id, news)
+        return True
+
+
+def _is_complete(stored: StoredJob) -> bool:
+    return stored.job.state is CloudState.COLLECTING and not stored.job.waiting_for
+
+
+def _check_again(stored: StoredJob, raw: bytes, keys: CloudKeys) -> CheckedContribution:
+    """A stored contribution after a restart: its seed is unwrapped anew, because it is never stored."""
+    return check_contribution(stored.job, unseal(raw, max_bytes=len(raw)).envelope, keys)
