@@ -19,6 +19,7 @@ from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Role, Validity
 from shared.crypto.identity import IdentityKey
 from shared.crypto.key_holder import KeyHolder
+from shared.crypto.paillier_private import PrivateKey
 from shared.crypto.wrapping import UnwrappingKey
 from shared.errors import ErrorCode, JobFailure, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
@@ -63,9 +64,10 @@ class RawBody:
 
 @dataclass
 class Parties:
-    """The certified parties of a small federation."""
+    """The certified parties of a small federation, and the Paillier key that its hospitals share."""
 
     names: list[AgentId]
+    key: PrivateKey = field(default=TOY_KEY, repr=False)
     root_key: IdentityKey = field(default_factory=IdentityKey.generate)
     identities: dict[str, IdentityKey] = field(default_factory=dict)
     certificates: dict[str, bytes] = field(default_factory=dict)
@@ -97,7 +99,7 @@ class Parties:
             "criterion": "information-gain",
             "schema": schema,
             "invited": sorted(self.names),
-            "key_id": TOY_KEY.public.key_id,
+            "key_id": self.key.public.key_id,
             "cloud_certificate": encode_base64url(self.certificates[CLOUD]),
             "rsa_public_key": encode_base64url(UNWRAPPING.public.to_der()),
             "f_table_sha256": f_table_sha256(F_TABLE_BITS),
@@ -112,22 +114,18 @@ class Parties:
         return Manifest.model_validate({**fields, **changes})
 
 
-def _honest_sum(job: Job, checked: Mapping[AgentId, CheckedContribution]) -> list[str]:
-    return compute_sum(job, checked, TOY_KEY.public)
-
-
 class CloudHost:
     """The cloud's shell: one dict of what is durable, and what a crash forgets."""
 
     def __init__(self, parties: Parties, manifest: Manifest) -> None:
         self.parties = parties
-        self.keys = CloudKeys(TOY_KEY.public, UNWRAPPING)
+        self.keys = CloudKeys(parties.key.public, UNWRAPPING)
         self.inbox: list[bytes] = []
         self.replies: dict[tuple[str, int], tuple[str, bytes | PeerError]] = {}
         self.contributions: dict[AgentId, CheckedContribution] = {}
         self.aggregates: dict[int, list[str]] = {}
         self.pending: ComputeSum | None = None
-        self.sum: Callable[[Job, Mapping[AgentId, CheckedContribution]], list[str]] = _honest_sum
+        self.sum = self._honest_sum
         self.job: Job
         ders = {name: parties.certificates[name] for name in parties.names}
         self.commit(coordinator.create(manifest, ders, 0))
@@ -203,6 +201,9 @@ class CloudHost:
         """Forget what is not durable."""
         self.pending = None
 
+    def _honest_sum(self, job: Job, checked: Mapping[AgentId, CheckedContribution]) -> list[str]:
+        return compute_sum(job, checked, self.keys.public)
+
 
 class HospitalHost:
     """A hospital's shell: the journal survives a crash, nothing else does."""
@@ -211,7 +212,7 @@ class HospitalHost:
         self.parties = parties
         self.name = name
         self.rows = rows
-        round_keys = RoundKeys(KeyHolder(TOY_KEY), SECRET)
+        round_keys = RoundKeys(KeyHolder(parties.key), SECRET)
         self.keys = HospitalKeys(round_keys, parties.trust)
         self.journal: str | None = None
         self.outbox: list[bytes] = []
@@ -282,10 +283,16 @@ class World:
     """One cloud, its hospitals, and the network between them."""
 
     def __init__(
-        self, seed: int, rows: Mapping[str, Rows], schema: Mapping[str, object], **changes: object
+        self,
+        seed: int,
+        rows: Mapping[str, Rows],
+        schema: Mapping[str, object],
+        *,
+        key: PrivateKey = TOY_KEY,
+        **changes: object,
     ) -> None:
         self.choose = random.Random(seed)
-        self.parties = Parties([AgentId(name) for name in rows])
+        self.parties = Parties([AgentId(name) for name in rows], key)
         self.cloud = CloudHost(self.parties, self.parties.manifest(schema, **changes))
         self.hospitals = {
             name: HospitalHost(self.parties, AgentId(name), list(own)) for name, own in rows.items()
