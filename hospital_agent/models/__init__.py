@@ -1,0 +1,9 @@
+"""Finished trees: kept, proved and asked."""
+
+from __future__ import annotations
+
+from hospital_agent.models.answers import NOTICE, Answers, Record
+from hospital_agent.models.model import Model
+from hospital_agent.models.shelf import Shelf
+
+__all__ = ["NOTICE", "Answers", "Model", "Record", "Shelf"]

@@ -1,0 +1,79 @@
+"""Answers for records, here and now: no question ever leaves the hospital."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+from hospital_agent.models.model import Model
+from shared.errors import InputError
+from shared.tree.prediction import Prediction, predict
+from shared.tree.schema import Schema
+
+Record = Mapping[str, str | int | float | bool | None]
+"""One record by attribute name. An attribute that is left out is missing."""
+
+NOTICE: Final = "Decision support for research; not certified for clinical use. A person decides."
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A verified model, ready to be asked many times."""
+
+    model: Model
+    schema: Schema = field(repr=False)
+    names: frozenset[str] = field(repr=False)
+
+    @classmethod
+    def of(cls, model: Model) -> Self:
+        """Read the schema once."""
+        schema = model.schema
+        return cls(model, schema, frozenset(attribute.name for attribute in schema.attributes))
+
+    def document(self, records: Sequence[Record]) -> dict[str, Any]:
+        """The answer to a batch, as plain JSON.
+
+        Raises: InputError: an attribute the study does not have, or a value that is no number where one is due;
+            names the record by its place and the attribute, never the value.
+        """
+        return {
+            "model": self.model.id,
+            "study": self.model.manifest.study,
+            "tree_sha256": self.model.tree.sha256,
+            "disclosure": self.model.manifest.disclosure,
+            "notice": NOTICE,
+            "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
+        }
+
+    def _answer(self, number: int, record: Record) -> dict[str, Any]:
+        foreign = [name for name in record if name not in self.names]
+        if foreign:
+            raise InputError(
+                "the study has no such attribute",
+                where=f"record {number}, attribute {foreign[0][:200]!r}",
+                remedy="See the attribute names with `GET /models/{id}` or `privet agent models show`.",
+            )
+        try:
+            prediction = predict(self.model.tree, self.schema, record, self.model.manifest.disclosure)
+        except InputError as error:
+            raise InputError(
+                str(error).removeprefix(f"{error.where}: ").removesuffix(error.remedy).rstrip(),
+                where=f"record {number}, {error.where}",
+                remedy=error.remedy,
+            ) from None
+        return _document(prediction)
+
+
+def _document(prediction: Prediction) -> dict[str, Any]:
+    return {
+        "class": prediction.label,
+        "probability": prediction.probability,
+        "interval_95": None if prediction.interval is None else list(prediction.interval),
+        "counts": None if prediction.counts is None else dict(prediction.counts),
+        "path": prediction.path,
+        "steps": [{"attribute": attribute, "value": value} for attribute, value in prediction.steps],
+        "stopped_at": prediction.stopped_at,
+        "stop_reason": prediction.stop_reason,
+        "note": prediction.note,
+    }
