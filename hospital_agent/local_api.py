@@ -1,0 +1,219 @@
+"""Predictions for this hospital's own programs, on this machine by default; nothing here ever calls the cloud.
+
+`GET /healthz`, `GET /status`, `GET /models`, `GET /models/{id}`, `POST /predict`. Errors are problem documents
+(RFC 9457). Where a token is set, every path but `/healthz` needs it as a bearer token.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+import uvicorn
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
+from starlette.exceptions import HTTPException
+from starlette.middleware.base import RequestResponseEndpoint
+
+from hospital_agent.models import NOTICE, Answers, Model, Shelf
+from hospital_agent.settings import LocalSection
+from shared.errors import InputError
+from shared.tree.drawing import draw
+from shared.tree.export import reference_form
+
+MAX_BODY_BYTES: Final = 16 * 2**20
+MAX_RECORDS: Final = 10_000
+_EXAMPLE: Final[JsonDict] = {"record": {"lumbar pain": "yes", "temperature": 38.5}}
+
+Value = str | int | float | bool | None
+
+
+class Question(BaseModel):
+    """`POST /predict`: one `record` or several `records`, by attribute name; `model`: an id, or the newest."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+
+    model: str | None = None
+    record: dict[str, Value] | None = None
+    records: Annotated[list[dict[str, Value]], Field(min_length=1, max_length=MAX_RECORDS)] | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Question:
+        if (self.record is None) == (self.records is None):
+            raise ValueError("give either record or records")
+        return self
+
+
+@dataclass(slots=True)
+class Library:
+    """Verified models, each read once; a changed or removed file is noticed by its time stamp."""
+
+    shelf: Shelf
+    _read: dict[str, tuple[int, Answers]] = field(default_factory=dict, repr=False)
+
+    def answers(self, wanted: str | None) -> Answers:
+        """A model by id or its beginning; None: the newest. Raises: InputError."""
+        job = self.shelf.newest() if wanted is None else self.shelf.find(wanted)
+        stamp = self.shelf.path_of(job).stat().st_mtime_ns
+        known = self._read.get(job)
+        if known is None or known[0] != stamp:
+            known = (stamp, Answers.of(self.shelf.get(job)))
+            self._read[job] = known
+        return known[1]
+
+
+def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token: str | None) -> FastAPI:
+    """The application. `status`: what `GET /status` shows, asked each time."""
+    app = FastAPI(title="Privet hospital agent", description=NOTICE, docs_url=None, redoc_url=None)
+    _add_guards(app, token)
+    _add_problems(app)
+
+    @app.get("/healthz")
+    def healthz() -> dict[str, str]:
+        """Whether the server answers."""
+        return {"status": "ok"}
+
+    @app.get("/status")
+    def show_status() -> Mapping[str, Any]:
+        """Jobs and membership, as `privet agent status` shows them."""
+        return status()
+
+    @app.get("/models")
+    def models() -> dict[str, Any]:
+        """The models of this hospital, oldest first."""
+        return {"models": [summary(library.answers(job).model) for job in library.shelf.ids()]}
+
+    @app.get("/models/{model_id}")
+    def model(model_id: str) -> dict[str, Any]:
+        """One model with its schema and its tree."""
+        return description(library.answers(model_id).model)
+
+    @app.post("/predict")
+    def predict(question: Question) -> Response:
+        """Class, certainty where the study allows it, path in words, and what was missing, for each record."""
+        records = question.records if question.records is not None else [question.record or {}]
+        document = library.answers(question.model).document(records)
+        return Response(json.dumps(document, ensure_ascii=False), media_type="application/json")
+
+    return app
+
+
+def summary(model: Model) -> dict[str, Any]:
+    """What a list of models shows of one."""
+    return {
+        "id": model.id,
+        "study": model.manifest.study,
+        "question": model.manifest.question,
+        "class": model.schema.class_name,
+        "classes": list(model.schema.classes),
+        "hospitals": list(model.hospitals),
+        "tree_sha256": model.tree.sha256,
+        "nodes": model.tree.node_count,
+        "depth": model.tree.depth,
+        "disclosure": model.manifest.disclosure,
+        "saved": model.saved,
+    }
+
+
+def description(model: Model) -> dict[str, Any]:
+    """A model in full, its counts only where the study's predictions may show them."""
+    shown = model.tree if model.manifest.disclosure == "counts" else model.tree.without_counts()
+    return {
+        **summary(model),
+        "schema": model.schema.to_json(),
+        "tree": reference_form(shown, model.schema),
+        "drawing": draw(shown, model.schema),
+        "notice": NOTICE,
+    }
+
+
+def _add_guards(app: FastAPI, token: str | None) -> None:
+    @app.middleware("http")
+    async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        if token is not None and request.url.path != "/healthz" and not _knows(request, token):
+            return _problem(401, "unauthorised", "A bearer token is needed (setting local.token).")
+        length = request.headers.get("content-length", "")
+        if request.method == "POST" and not (length.isdigit() and int(length) <= MAX_BODY_BYTES):
+            return _problem(
+                413, "too_large", f"A body of stated length up to {MAX_BODY_BYTES} bytes is needed."
+            )
+        return await call_next(request)
+
+
+def _knows(request: Request, token: str) -> bool:
+    given = request.headers.get("authorization", "").removeprefix("Bearer ")
+    return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _add_problems(app: FastAPI) -> None:
+    @app.exception_handler(InputError)
+    def refused(_request: Request, error: InputError) -> Response:
+        return _problem(422, "input_refused", str(error), where=error.where, remedy=error.remedy)
+
+    @app.exception_handler(RequestValidationError)
+    def invalid(_request: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        return _problem(422, "malformed", f"{place}: {first['msg']}", where=place)
+
+    @app.exception_handler(HTTPException)
+    def other(_request: Request, error: HTTPException) -> Response:
+        return _problem(
+            error.status_code, "not_found" if error.status_code == 404 else "refused", str(error.detail)
+        )
+
+
+def _problem(status: int, code: str, detail: str, **more: str) -> Response:
+    document = {
+        "type": f"urn:privet:problem:{code}",
+        "title": code.replace("_", " "),
+        "status": status,
+        "detail": detail,
+        "code": code,
+    }
+    filled = {name: text for name, text in more.items() if text}
+    return JSONResponse(document | filled, status, media_type="application/problem+json")
+
+
+@contextmanager
+def serving(app: FastAPI, settings: LocalSection) -> Iterator[str]:
+    """Serve in a thread of its own while the context lasts; gives the base URL.
+
+    Raises: InputError: the address or port cannot be had.
+    """
+    config = uvicorn.Config(
+        app,
+        settings.host,
+        settings.port,
+        log_config=None,
+        log_level="critical",
+        lifespan="off",
+        server_header=False,
+    )
+    try:
+        listening = config.bind_socket()
+    except SystemExit:
+        raise InputError(
+            "the address cannot be had",
+            where=f"settings local.host and local.port, {settings.host} port {settings.port}",
+            remedy="Choose another port, set local.serve = false, or stop the program that has it.",
+        ) from None
+    server = uvicorn.Server(config)
+    thread = threading.Thread(
+        target=server.run, kwargs={"sockets": [listening]}, name="local-api", daemon=True
+    )
+    thread.start()
+    try:
+        yield f"http://{settings.host}:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=5.0)
+        listening.close()
