@@ -31,6 +31,16 @@ DEFAULT_PORT: Final = 8711
 Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address stays on this machine."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 class DataSection(BaseModel):
     """`[data]`: where the records are; the members are explained at `records.source.DataSettings`.
 
@@ -79,7 +89,7 @@ class AgentSettings(BaseSettings):
     )
 
     id: Annotated[str, Field(pattern=ID_PATTERN)]
-    cloud: AnyUrl
+    cloud: AnyUrl | None = None
     ca_bundle: Path | None = None
     policy: Path = Path("policy.toml")
     data: DataSection = DataSection()
@@ -89,21 +99,13 @@ class AgentSettings(BaseSettings):
     def _safe(self) -> AgentSettings:
         if self.id in RESERVED_IDS:
             raise ValueError(f"id: {self.id} names no hospital")
+        if self.cloud is None:
+            return self
         if self.cloud.scheme not in ("http", "https"):
             raise ValueError("cloud: expected an https:// URL")
         if self.cloud.scheme == "http" and not is_loopback(self.cloud.host or ""):
             raise ValueError("cloud: http:// is for a cloud on this machine only; use https://")
         return self
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address stays on this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def load_settings(folder: Path) -> AgentSettings:

@@ -21,8 +21,8 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.keyring import Keyring
-from hospital_agent.settings import load_settings
-from shared.errors import ErrorCode, PeerError, TemporaryError
+from hospital_agent.settings import SETTINGS_FILE, load_settings
+from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.protocol.envelopes import Sealed, unseal
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
@@ -53,6 +53,12 @@ class Daemon:
         settings = load_settings(folder)
         keyring = Keyring.open(folder)
         keyring.hospital_keys()
+        if settings.cloud is None:
+            raise InputError(
+                "no cloud is set",
+                where=str(folder / SETTINGS_FILE),
+                remedy='Add a line such as cloud = "https://cloud.example".',
+            )
         office = Office(folder, settings, keyring, Journal.open(folder), progress or Progress(settings.id))
         client = CloudClient.connect(
             str(settings.cloud),

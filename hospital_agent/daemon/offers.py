@@ -81,7 +81,7 @@ class OfferDesk:
             with journal.transaction():
                 journal.drop_answer(answer.job)
             return
-        manifest = body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
+        manifest = manifest_of(entry)
         refusal = self._refusal(manifest)
         if answer.approve and refusal is None:
             self._accept(entry, manifest, None)
@@ -177,6 +177,11 @@ class OfferDesk:
         self.office.progress.tell(
             "accepted; waits for the other hospitals", job=case.entry.job, phase="accepted"
         )
+
+
+def manifest_of(entry: JobEntry) -> Manifest:
+    """The manifest of a journalled offer."""
+    return body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
 
 
 def _entry(sealed: Sealed, manifest: Manifest) -> JobEntry:

@@ -1,0 +1,22 @@
+"""`privet agent`: the commands of a hospital."""
+
+from __future__ import annotations
+
+import typer
+
+from hospital_agent.commands import enrolling, jobs, predicting, running
+
+app = typer.Typer(
+    help="Run a hospital's agent: its records never leave it.", no_args_is_help=True, add_completion=False
+)
+app.command()(enrolling.init)
+app.command()(enrolling.join)
+app.command()(running.run)
+app.command()(jobs.offers)
+app.command()(jobs.approve)
+app.command()(jobs.decline)
+app.command()(jobs.status)
+app.add_typer(predicting.models, name="models")
+app.command()(predicting.predict)
+app.command("check-data")(running.check_data)
+app.command()(jobs.forget)

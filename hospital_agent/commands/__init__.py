@@ -1,0 +1,1 @@
+"""The commands of `privet agent`, by subject; each returns a report and prints nothing on standard output."""

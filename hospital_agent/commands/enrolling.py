@@ -1,0 +1,147 @@
+"""`init` and `join`: an agent's folder, its keys, and its place in a federation."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from hospital_agent.cloud import CloudClient
+from hospital_agent.commands.arguments import Folder
+from hospital_agent.files import write_file
+from hospital_agent.keyring import Keyring
+from hospital_agent.policy import TEMPLATE as POLICY_TEMPLATE
+from hospital_agent.settings import SETTINGS_FILE, AgentSettings, load_settings
+from shared.errors import InputError, TemporaryError
+from shared.protocol.enrolment import spoken
+from shared.reports import Report
+from shared.wire.base import encode_base64url
+
+_SETTINGS_TEMPLATE: Final = """\
+# The settings of this hospital's agent; PRIVET_AGENT_* variables win over them.
+id = "{id}"
+{cloud}
+# PEM file of a private certificate authority, if the way to the cloud has one.
+# ca_bundle = "ca.pem"
+policy = "policy.toml"
+
+[data]
+# A CSV, TSV or Parquet file, or a database: url with table or query.
+# path = "records.csv"
+# The class column, by name or 1-based position; without it, the study's name for it.
+# class = "diagnosis"
+# Columns that are no attribute. Columns that the study does not name are ignored anyway.
+# drop = ["patient id"]
+# Texts that stand for an empty field.
+# missing = ["?", "NA"]
+# true for test data of no patient.
+synthetic = false
+
+[local]
+# The prediction server of this hospital's own programs.
+serve = true
+host = "127.0.0.1"
+port = 8711
+"""
+_CLOUD_LINE: Final = re.compile(r"^#?[ \t]*cloud[ \t]*=.*$", re.MULTILINE)
+_CLOUD_EXAMPLE: Final = '# cloud = "https://cloud.example"'
+
+
+def init(
+    folder: Folder,
+    agent: Annotated[str, typer.Option("--id", help="This hospital's id: 1 to 64 of a-z, 0-9 and -.")],
+    cloud: Annotated[str | None, typer.Option(help="The cloud's base URL, if it is known already.")] = None,
+) -> Report:
+    """Make an agent: its keys, its certificate request, its settings and its policy."""
+    ring = Keyring.create(folder, agent)
+    line = _CLOUD_EXAMPLE if cloud is None else f"cloud = {_quoted(cloud)}"
+    write_file(folder / SETTINGS_FILE, _SETTINGS_TEMPLATE.format(id=agent, cloud=line).encode())
+    write_file(folder / "policy.toml", POLICY_TEMPLATE.encode())
+    load_settings(folder)
+    fingerprint = ring.request_fingerprint(agent)
+    request = folder / f"{agent}.csr"
+    return Report(
+        document={
+            "agent": agent,
+            "folder": str(folder),
+            "request": str(request),
+            "request_sha256": fingerprint,
+        },
+        text=(
+            f"Agent {agent} is made in {folder}.\n"
+            f"1. Send {request} to the trusted authority, and read it this fingerprint over the telephone:\n"
+            f"   {spoken(fingerprint)}\n"
+            f"2. Name your records in {folder / SETTINGS_FILE} and your rules in {folder / 'policy.toml'}.\n"
+            f"3. With the authority's bundle: privet agent join {folder} --bundle FILE --root-sha256 HEX"
+        ),
+    )
+
+
+def join(
+    folder: Folder,
+    bundle: Annotated[Path, typer.Option(help="The bundle that the trusted authority made for this agent.")],
+    root_sha256: Annotated[
+        str | None,
+        typer.Option(
+            "--root-sha256",
+            "--root-fingerprint",
+            help="The root's fingerprint as the authority reads it out; blanks are fine. Needed the first time.",
+        ),
+    ] = None,
+    cloud: Annotated[str | None, typer.Option(help="The cloud's base URL; kept in the settings.")] = None,
+) -> Report:
+    """Import the authority's bundle, the first or a newer one, and register at the cloud."""
+    if cloud is not None:
+        _set_cloud(folder, cloud)
+    settings = load_settings(folder)
+    ring = Keyring.open(folder)
+    federation = ring.join(bundle, root_sha256, settings.id)
+    registered, remark = _register(settings, ring)
+    return Report(
+        document={
+            "agent": settings.id,
+            "federation": federation.name,
+            "epoch": federation.epoch,
+            "key_bits": federation.key_bits,
+            "root_sha256": ring.root_sha256,
+            "hospitals": [member.id for member in federation.members if member.role == "agent"],
+            "registered": registered,
+        },
+        text=(
+            f"Agent {settings.id} belongs to the federation {federation.name}, epoch {federation.epoch}. {remark}\n"
+            f"Next: privet agent run {folder}"
+        ),
+    )
+
+
+def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
+    if settings.cloud is None or ring.certificate is None:
+        return False, "No cloud is set yet: name it with `--cloud URL` or in the settings."
+    client = CloudClient.connect(
+        str(settings.cloud), settings.id, ring.identity, ca_bundle=settings.ca_bundle
+    )
+    try:
+        with client:
+            client.fetch_federation()
+            client.register(encode_base64url(ring.certificate.der), version("privet"))
+    except TemporaryError as error:
+        return False, f"It will register when it runs: {error}."
+    return True, "It is registered at the cloud."
+
+
+def _set_cloud(folder: Path, url: str) -> None:
+    path = folder / SETTINGS_FILE
+    text = path.read_text(encoding="utf-8")
+    line = f"cloud = {_quoted(url)}"
+    changed, times = _CLOUD_LINE.subn(lambda _: line, text, count=1)
+    write_file(path, (changed if times else f"{line}\n{text}").encode())
+
+
+def _quoted(url: str) -> str:
+    """A URL as a TOML string."""
+    if not url.isprintable() or set(url) & set('"\\ '):
+        raise InputError("not a URL", where="--cloud", remedy="Write it like https://cloud.example")
+    return f'"{url}"'

@@ -1,0 +1,182 @@
+"""`status`, `offers`, `approve`, `decline`, `forget`: what people see of jobs and say to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, JobPrefix
+from hospital_agent.daemon import is_running
+from hospital_agent.daemon.offers import manifest_of
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
+from hospital_agent.keyring import Keyring
+from hospital_agent.settings import load_settings
+from shared.errors import InputError
+from shared.reports import Report
+
+
+def status(folder: Folder) -> Report:
+    """What the agent does and has done, with seconds and bytes by part."""
+    document = status_document(folder)
+    lines = [_head(document), *(_line(job) for job in document["jobs"])]
+    if not document["jobs"]:
+        lines.append("No jobs yet.")
+    return Report(document, "\n".join([*lines, _next_step(folder, document)]))
+
+
+def status_document(folder: Path) -> dict[str, Any]:
+    """The same as plain JSON; also what the local API shows."""
+    settings = load_settings(folder)
+    ring = Keyring.open(folder)
+    with Journal.open(folder) as journal:
+        jobs = [_job_document(entry) for entry in journal.jobs()]
+    return {
+        "agent": settings.id,
+        "running": is_running(folder),
+        "federation": None if ring.federation is None else ring.federation.name,
+        "epoch": None if ring.federation is None else ring.federation.epoch,
+        "newest_key": ring.is_member and ring.holds_newest_epoch,
+        "cloud": None if settings.cloud is None else str(settings.cloud),
+        "jobs": jobs,
+    }
+
+
+def offers(folder: Folder) -> Report:
+    """Offers that wait for a person, with what they ask for."""
+    load_settings(folder)
+    with Journal.open(folder) as journal:
+        waiting = [_offer_document(entry) for entry in journal.jobs(JobStatus.AWAITING)]
+    text = "\n\n".join(_offer_text(offer) for offer in waiting) or "No offer waits for an answer."
+    if waiting:
+        text += f"\n\nNext: privet agent approve {folder} JOB, or privet agent decline {folder} JOB"
+    return Report({"offers": waiting}, text)
+
+
+def approve(folder: Folder, job: JobPrefix) -> Report:
+    """Say yes to an offer; the policy and the data are still checked."""
+    return _answer(folder, job, approve=True, reason="")
+
+
+def decline(
+    folder: Folder,
+    job: JobPrefix,
+    reason: Annotated[str, typer.Option(help="Why; stays in this hospital's journal.")] = "",
+) -> Report:
+    """Say no to an offer."""
+    return _answer(folder, job, approve=False, reason=reason)
+
+
+def forget(folder: Folder, job: JobPrefix) -> Report:
+    """Remove a job that is over from the journal. Its model and its place in the difference rule stay."""
+    load_settings(folder)
+    with Journal.open(folder) as journal:
+        entry = journal.find(job)
+        if not entry.is_over:
+            raise InputError(
+                f"the job is {entry.status.value}",
+                where=f"job {entry.job}",
+                remedy="Only a job that is over can be forgotten; decline an offer first.",
+            )
+        with journal.transaction():
+            journal.forget(entry.job)
+            journal.record("forgotten", job=entry.job)
+        journal.empty_log()
+    return Report({"job": entry.job, "forgotten": True}, f"Job {entry.job} is forgotten.")
+
+
+def _answer(folder: Path, prefix: str, *, approve: bool, reason: str) -> Report:
+    load_settings(folder)
+    with Journal.open(folder) as journal:
+        entry = journal.find(prefix)
+        if entry.status is not JobStatus.AWAITING:
+            raise InputError(
+                f"the job is {entry.status.value} and takes no answer",
+                where=f"job {entry.job}",
+                remedy="See `privet agent offers DIR` for the offers that wait.",
+            )
+        with journal.transaction():
+            journal.answer(Answer(entry.job, approve, reason))
+    word = "approved" if approve else "declined"
+    running = is_running(folder)
+    when = "The agent acts on it now." if running else f"It counts once it runs: privet agent run {folder}"
+    return Report({"job": entry.job, "answer": word, "running": running}, f"Job {entry.job}: {word}. {when}")
+
+
+def _job_document(entry: JobEntry) -> dict[str, Any]:
+    return {
+        "job": entry.job,
+        "study": entry.study,
+        "status": entry.status.value,
+        "phase": entry.phase,
+        "round": entry.round,
+        "code": entry.code,
+        "reason": entry.reason,
+        "created": entry.created,
+        "updated": entry.updated,
+        "seconds": {part: round(value, 6) for part, value in entry.tally.seconds.items()},
+        "bytes": {"sent": dict(entry.tally.sent), "received": dict(entry.tally.received)},
+        "work": dict(entry.tally.work),
+    }
+
+
+def _head(document: dict[str, Any]) -> str:
+    state = "runs" if document["running"] else "does not run"
+    federation, cloud = document["federation"] or "none yet", document["cloud"] or "none yet"
+    return f"Agent {document['agent']} {state}; federation: {federation}; cloud: {cloud}"
+
+
+def _line(job: dict[str, Any]) -> str:
+    spent = ", ".join(f"{part} {value:.2f} s" for part, value in job["seconds"].items())
+    sent, received = sum(job["bytes"]["sent"].values()), sum(job["bytes"]["received"].values())
+    why = f" ({job['code']}: {job['reason']})" if job["reason"] else ""
+    return (
+        f"{job['job'][:8]}  {job['study']}  {job['status']}{why}; {job['phase']}; "
+        f"{spent or 'no work yet'}; {sent} bytes out, {received} in"
+    )
+
+
+def _next_step(folder: Path, document: dict[str, Any]) -> str:
+    statuses = {job["status"] for job in document["jobs"]}
+    if document["federation"] is None:
+        return f"Next: privet agent join {folder} --bundle FILE --root-sha256 HEX"
+    if "awaiting" in statuses:
+        return f"Next: privet agent offers {folder}"
+    if not document["running"]:
+        return f"Next: privet agent run {folder}"
+    if "complete" in statuses:
+        return f"Next: privet agent predict {folder} --set ATTRIBUTE=VALUE"
+    return "It waits for jobs."
+
+
+def _offer_document(entry: JobEntry) -> dict[str, Any]:
+    manifest = manifest_of(entry)
+    return {
+        "job": entry.job,
+        "study": entry.study,
+        "question": entry.question,
+        "profile": manifest.profile,
+        "criterion": manifest.criterion,
+        "hospitals": list(manifest.invited),
+        "min_hospitals": manifest.min_hospitals,
+        "min_node": manifest.min_node,
+        "min_child": manifest.min_child,
+        "max_depth": manifest.max_depth,
+        "disclosure": manifest.disclosure,
+        "publish_tree": manifest.publish_tree,
+        "attributes": [attribute.name for attribute in manifest.schema_.attributes],
+        "class": manifest.schema_.class_.name,
+        "expires": manifest.expires,
+    }
+
+
+def _offer_text(offer: dict[str, Any]) -> str:
+    return (
+        f"{offer['job'][:8]}  study {offer['study']}: {offer['question']}\n"
+        f"  with {', '.join(offer['hospitals'])} (at least {offer['min_hospitals']})\n"
+        f"  profile {offer['profile']}, {offer['criterion']}; nodes from {offer['min_node']}, children from "
+        f"{offer['min_child']} records; depth up to {offer['max_depth'] or 'any'}\n"
+        f"  predictions show {offer['disclosure']}; tree published: {'yes' if offer['publish_tree'] else 'no'}\n"
+        f"  uses {', '.join(offer['attributes'])}; class {offer['class']}"
+    )

@@ -1,0 +1,165 @@
+"""`models …` and `predict`: the finished trees, without the daemon and without the cloud."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.daemon.office import shelf_of
+from hospital_agent.keyring import Keyring
+from hospital_agent.local_api import description, summary
+from hospital_agent.models import Answers, Record, Shelf
+from hospital_agent.settings import load_settings
+from shared.errors import InputError
+from shared.reports import Report
+
+models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
+
+
+@models.command("list")
+def list_models(folder: Folder) -> Report:
+    """The models of this hospital, oldest first."""
+    shelf = _shelf(folder)
+    found = [summary(shelf.get(job)) for job in shelf.ids()]
+    lines = [
+        f"{m['id'][:8]}  study {m['study']}  class {m['class']}  {m['nodes']} nodes  {', '.join(m['hospitals'])}"
+        for m in found
+    ]
+    return Report({"models": found}, "\n".join(lines) or f"No models yet. Next: privet agent status {folder}")
+
+
+@models.command()
+def show(folder: Folder, model: ModelPrefix) -> Report:
+    """One tree, drawn, with where it came from."""
+    shelf = _shelf(folder)
+    document = description(shelf.get(shelf.find(model)))
+    head = (
+        f"Study {document['study']}: {document['question']}\n"
+        f"Grown by {', '.join(document['hospitals'])}; SHA-256 {document['tree_sha256']}\n{document['notice']}"
+    )
+    return Report(document, f"{head}\n\n{document['drawing']}")
+
+
+@models.command()
+def export(
+    folder: Folder,
+    model: ModelPrefix,
+    to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
+) -> Report:
+    """Copy a model's signed file, with its proofs, to another place."""
+    shelf = _shelf(folder)
+    job = shelf.find(model)
+    shelf.get(job)
+    if to.exists():
+        raise InputError("it exists already", where=str(to), remedy="Name another file.")
+    shutil.copyfile(shelf.path_of(job), to)
+    return Report({"model": job, "file": str(to)}, f"Model {job} is written to {to}.")
+
+
+@models.command()
+def remove(folder: Folder, model: ModelPrefix) -> Report:
+    """Delete a model from this hospital."""
+    shelf = _shelf(folder)
+    job = shelf.find(model)
+    shelf.remove(job)
+    return Report({"model": job, "removed": True}, f"Model {job} is removed.")
+
+
+def predict(
+    folder: Folder,
+    model: Annotated[
+        str | None, typer.Option(help="A model's id or its beginning; without it, the newest.")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One attribute.")
+    ] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="Records as CSV with a header, or as a JSON list.")
+    ] = None,
+) -> Report:
+    """Answer for one record (--set, several times) or for a file of them."""
+    if bool(values) == (file is not None):
+        raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
+    records = _from_file(file) if file is not None else [_from_words(values or [])]
+    shelf = _shelf(folder)
+    answers = Answers.of(shelf.get(shelf.newest() if model is None else shelf.find(model)))
+    document = answers.document(records)
+    lines = [_answer_text(prediction) for prediction in document["predictions"]]
+    return Report(document, "\n".join([*lines, document["notice"]]))
+
+
+def _shelf(folder: Path) -> Shelf:
+    load_settings(folder)
+    return shelf_of(folder, Keyring.open(folder))
+
+
+def _from_words(words: list[str]) -> Record:
+    record: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise InputError(
+                "expected NAME=VALUE", where="--set", remedy="Quote it: --set 'lumbar pain=yes'."
+            )
+        record[name.strip()] = value.strip()
+    return record
+
+
+def _from_file(path: Path) -> list[Record]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError("not UTF-8", where=str(path), remedy="Save the file as UTF-8.") from None
+    records = _from_json(text, path) if path.suffix.lower() == ".json" else _from_csv(text, path)
+    if not records:
+        raise InputError("no records", where=str(path), remedy="Give at least one record.")
+    return records
+
+
+def _from_json(text: str, path: Path) -> list[Record]:
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("not JSON", where=str(path), remedy="Give a list of objects.") from None
+    records = data if isinstance(data, list) else [data]
+    for number, record in enumerate(records, start=1):
+        plain = isinstance(record, dict) and all(
+            value is None or isinstance(value, str | int | float) for value in record.values()
+        )
+        if not plain:
+            raise InputError(
+                "expected an object of texts, numbers, true, false or null", where=f"{path}, record {number}"
+            )
+    return records
+
+
+def _from_csv(text: str, path: Path) -> list[Record]:
+    rows = list(csv.reader(text.splitlines()))
+    if not rows:
+        return []
+    header, records = [name.strip() for name in rows[0]], []
+    if len(set(header)) != len(header):
+        raise InputError("a column name repeats", where=f"{path}, line 1", remedy="Make the names distinct.")
+    for number, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
+        if len(row) != len(header):
+            raise InputError(
+                f"{len(header)} columns expected, {len(row)} found", where=f"{path}, line {number}"
+            )
+        records.append({name: value.strip() for name, value in zip(header, row, strict=True)})
+    return list(records)
+
+
+def _answer_text(prediction: dict[str, Any]) -> str:
+    text = f"{prediction['class']}: {prediction['path']}"
+    if prediction["probability"] is not None:
+        low, high = prediction["interval_95"]
+        text += f"; share {prediction['probability']:.2f} (95 % interval {low:.2f} to {high:.2f})"
+    return text if prediction["note"] is None else f"{text}. {prediction['note']}"
