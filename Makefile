@@ -28,12 +28,16 @@ test: $(DEV) ## run the tests (TESTS="tests/unit -k name")
 test-long: $(DEV) ## run the longer proofs
 	@$(BIN)/python -m pytest -q -n 2 -m long $(TESTS)
 
-check: $(DEV) ## format, lint, types, imports, security lint
+check: $(DEV) ## format, lint, types, imports, security lint, migrations up to date
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive $(PACKAGES)
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  $(BIN)/privet cloud init "$$folder/cloud" >/dev/null && \
+	  $(BIN)/privet cloud migrate "$$folder/cloud" >/dev/null && \
+	  $(BIN)/privet cloud migrate "$$folder/cloud" --check
 
 format: $(DEV) ## write the format and the fixes that ruff knows
 	@$(BIN)/ruff check --quiet --fix .
