@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
@@ -28,6 +29,8 @@ from shared.errors import ErrorCode, InternalError, PeerError
 from shared.ids import CLOUD, AgentId, is_valid_id
 
 _PREFIX: Final = "urn:privet:"
+_REMEMBERED: Final = 2048
+"""Verified certificates that `verify` keeps; more than a federation has members."""
 
 
 class Role(StrEnum):
@@ -164,8 +167,11 @@ def root_public_key(root_der: bytes, *, at: datetime | None = None) -> bytes:
     return _ed25519(root).public_bytes_raw()
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def verify(der: bytes, root_der: bytes, *, at: datetime | None = None) -> Certificate:
     """A leaf issued by this root, valid at `at` if given.
+
+    Remembered by its arguments, because every message of a job asks for the same few certificates again.
 
     Args: root_der: trusted by the caller and checked once by `root_public_key`. at: with a time zone.
     Raises: PeerError: `malformed`; `bad_signature`: not issued by this root, or outside its time.
