@@ -150,5 +150,5 @@ def _validity(now: datetime, years: int) -> Validity:
 
 
 def _serial() -> int:
-    # 127 random bits, never zero: RFC 5280 asks for a positive number of at most 20 bytes.
+    # 126 random bits: unique, and as RFC 5280 asks positive and of at most 20 bytes.
     return int.from_bytes(random_bytes(16), "big") >> 1 | 1
