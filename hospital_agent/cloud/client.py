@@ -33,6 +33,7 @@ MAX_INBOX_BYTES: Final = 2**27
 """The largest answer of the inbox that is read: a paper aggregate of the greatest round, with room to spare."""
 LONG_WAIT_SECONDS: Final = 25
 SHORT_WAIT_SECONDS: Final = 5
+_MESSAGES: Final = "/v1/messages"
 _BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
 _SKEW_WORTH_CORRECTING_SECONDS: Final = 2
 _GZIP_FROM_BYTES: Final = 1024
@@ -61,6 +62,7 @@ class CloudClient:
     traffic: Traffic = field(default_factory=Traffic)
     wait_seconds: int = LONG_WAIT_SECONDS
     clock_offset: float = 0.0
+    _body_bytes: int = 0
 
     @classmethod
     def connect(
@@ -107,9 +109,7 @@ class CloudClient:
             body = raw
         for attempt in retrying(self.patience):
             with attempt:
-                return self._send(
-                    "POST", "/v1/messages", kind, MAX_RECEIPT_BYTES, content=body, headers=headers
-                )
+                return self._send("POST", _MESSAGES, kind, MAX_RECEIPT_BYTES, content=body, headers=headers)
         raise TemporaryError("the message was not answered in time")
 
     def poll(self, after: int, *, wait_seconds: int | None = None) -> list[InboxMessage]:
@@ -126,7 +126,7 @@ class CloudClient:
                 raise
             raw = self._poll_once(after, wait)
         items = inbox_items(raw)
-        self.traffic.move("poll", _sizes(items))
+        self.traffic.share_out(self._body_bytes, _sizes(items))
         return [InboxMessage(number, message) for number, message, _ in items]
 
     def register(self, certificate: str, version: str) -> None:
@@ -179,7 +179,8 @@ class CloudClient:
         except httpx.DecodingError:
             raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is not in its stated encoding") from None
         self.traffic.add_request(kind, response.request)
-        self.traffic.add_response(kind, response)
+        self.traffic.add_response("receipt" if path == _MESSAGES else kind, response)
+        self._body_bytes = response.num_bytes_downloaded
         if response.status_code in _BUSY_STATUSES:
             raise busy_error(response.status_code, response.headers)
         if not response.is_success:

@@ -23,6 +23,7 @@ class Traffic:
     sent: dict[str, int] = field(default_factory=dict)
     received: dict[str, int] = field(default_factory=dict)
     headers: int = 0
+    _newest_body: int = 0
 
     def add_request(self, kind: str, request: httpx.Request) -> None:
         """One request as it was sent."""
@@ -35,13 +36,19 @@ class Traffic:
         """One response as it came; its body must have been read."""
         head = _STATUS_LINE + len(response.reason_phrase) + _header_bytes(response.headers)
         self.headers += head
+        self._newest_body = response.num_bytes_downloaded
         self.received[kind] = self.received.get(kind, 0) + head + response.num_bytes_downloaded
 
-    def move(self, source: str, shares: Mapping[str, int]) -> None:
-        """Book received bytes under the types of the messages that an answer carried."""
-        for kind, size in shares.items():
-            self.received[kind] = self.received.get(kind, 0) + size
-            self.received[source] = self.received.get(source, 0) - size
+    def share_out(self, body_bytes: int, sizes: Mapping[str, int]) -> None:
+        """Book the body of a poll's answer under the types of the messages that it carried.
+
+        Args: body_bytes: as it travelled. sizes: bytes by type before compression, which is shared out evenly.
+        """
+        whole = sum(sizes.values())
+        for kind, size in sizes.items():
+            part = body_bytes * size // whole
+            self.received[kind] = self.received.get(kind, 0) + part
+            self.received["poll"] -= part
 
     def drain(self) -> dict[str, Any]:
         """The figures since the last call, which start again at zero."""

@@ -112,8 +112,8 @@ class Casework:
             )
             if case:
                 case.participation = after
-                case.entry = replace(case.entry, participation=to_json(after))
-            journal.put_job(self.booked(case.entry if case else entry))
+                case.entry = entry = self.booked(replace(case.entry, participation=to_json(after)))
+            journal.put_job(self.booked(entry))
 
     def take_refusal(self, message: OutgoingMessage, error: PeerError) -> None:
         """The cloud refused an own message for good. A refused acceptance ends the job here; else its end comes."""

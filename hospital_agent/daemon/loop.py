@@ -49,9 +49,20 @@ class Daemon:
     def open(
         cls, folder: Path, *, progress: Progress | None = None, patience: Patience | None = None
     ) -> Self:
-        """Everything that `run` needs. Raises: InputError: settings, keys or membership are wrong or missing."""
+        """The daemon of the agent in `folder`. Raises: InputError: settings or keys are wrong, or it has not joined."""
+        return cls.assemble(folder, Keyring.open(folder), progress=progress, patience=patience)
+
+    @classmethod
+    def assemble(
+        cls,
+        folder: Path,
+        keyring: Keyring,
+        *,
+        progress: Progress | None = None,
+        patience: Patience | None = None,
+    ) -> Self:
+        """The same over an open keyring; its present key is made ready for work."""
         settings = load_settings(folder)
-        keyring = Keyring.open(folder)
         keyring.hospital_keys()
         if settings.cloud is None:
             raise InputError(

@@ -100,7 +100,7 @@ class OfferDesk:
             seen = self.office.journal.seen_rosters(records_identity(self.office.data))
         except InputError as error:
             return Refusal(DATA, str(error))
-        synthetic = self.office.settings.data.synthetic
+        synthetic = self.office.is_synthetic
         return review(self.office.policy, manifest, synthetic=synthetic, seen_rosters=seen)
 
     def _ask(self, entry: JobEntry, inbox_id: int) -> None:

@@ -11,7 +11,7 @@ from hospital_agent.keyring import Keyring
 from hospital_agent.models import Shelf
 from hospital_agent.policy import Policy, load_policy
 from hospital_agent.records import DataSettings, RecordSource, open_source
-from hospital_agent.settings import AgentSettings, DataSection
+from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
 
 SNAPSHOTS = "snapshots"
@@ -40,8 +40,13 @@ class Office:
 
     @property
     def data(self) -> DataSettings:
-        """Where the records are."""
-        return data_settings(self.settings.data)
+        """Where the records are, by the settings as they stand now: a wrong path is put right without a restart."""
+        return data_settings(load_settings(self.folder).data)
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the operator says that these are test data of no patient."""
+        return load_settings(self.folder).data.synthetic
 
     @property
     def records(self) -> RecordSource:
