@@ -68,7 +68,7 @@ def utf8_copy(path: Path, encoding: str, *, join_blanks: bool) -> Iterator[str]:
     Args: join_blanks: fields are parted by runs of blanks: make each run one blank, none at the ends of a line.
     Raises: InputError: bytes that are not of this encoding.
     """
-    if encoding == "utf-8" and not join_blanks and _has_even_line_ends(path):
+    if encoding == "utf-8" and not join_blanks and not has_pattern(path) and _has_even_line_ends(path):
         yield str(path)
         return
     with _private_file() as (stream, name):
@@ -78,6 +78,11 @@ def utf8_copy(path: Path, encoding: str, *, join_blanks: bool) -> Iterator[str]:
         except UnicodeError:
             raise _wrong_encoding(encoding, path) from None
         yield name
+
+
+def has_pattern(path: Path) -> bool:
+    """Whether DuckDB would take the path for a pattern of several files, as in `data[1].csv`."""
+    return any(character in str(path) for character in "*?[")
 
 
 def sample_of(path: str | Path, encoding: str) -> str:

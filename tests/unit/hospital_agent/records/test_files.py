@@ -170,6 +170,15 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         read_table(DataSettings(path=tmp_path / "ward.csv"))
 
 
+def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
+    (tmp_path / "data1.csv").write_text("other,file\n")
+    assert read(tmp_path / "data[1].csv", "x,y\na,b\n", has_header=True).row_count == 1
+    duckdb.sql("SELECT 1 AS a, 2 AS b").write_parquet(str(tmp_path / "data1.parquet"))
+    (tmp_path / "data1.parquet").rename(tmp_path / "data[1].parquet")
+    with pytest.raises(InputError, match=r"data\[1\]\.parquet: the path has a character .* Rename the file"):
+        read_table(DataSettings(path=tmp_path / "data[1].parquet"))
+
+
 def test_an_open_quote_is_not_repeated_in_the_message(file: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(file, 'x,y\n1,2\n"secret,3\n4,5\n', has_header=True)
