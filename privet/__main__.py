@@ -71,7 +71,7 @@ def _invoke(arguments: Sequence[str]) -> object:
 def _finish(outcome: object, *, as_json: bool) -> int:
     if isinstance(outcome, Report):
         print_report(outcome, as_json=as_json)
-        return ExitCode.DONE
+        return outcome.exit_code
     if isinstance(outcome, int):  # typer.Exit, which includes --help, --version and Ctrl-C
         return outcome
     if outcome is None:

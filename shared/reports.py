@@ -17,7 +17,9 @@ class Report:
 
     Args: document: plain JSON values (dict, list, str, int, float, bool, None), printed with `--json`.
         text: the same for a person, without a newline at its end, printed otherwise.
+        exit_code: 0, or 1 where the command did all it should and the outcome is not the one to hope for.
     """
 
     document: Mapping[str, Any]
     text: str
+    exit_code: int = 0
