@@ -1,0 +1,131 @@
+"""Sets up a whole federation on this machine with the commands that real operators type, and starts its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from privet.demo.configuration import write_agent_settings, write_cloud_settings
+from privet.demo.dealing import DemoRecords, HospitalData
+from privet.demo.loopback import HOST, Api, free_ports, wait_until
+from privet.demo.options import DemoOptions
+from privet.demo.processes import Processes
+from privet.demo.progress import Progress
+from shared.ids import AgentId
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where each party keeps its files below `root`. On real machines these are far apart."""
+
+    root: Path
+
+    @property
+    def authority(self) -> Path:
+        """The trusted authority's."""
+        return self.root / "authority"
+
+    @property
+    def cloud(self) -> Path:
+        """The cloud's."""
+        return self.root / "cloud"
+
+    @property
+    def records(self) -> Path:
+        """The files that the demo itself deals to the hospitals."""
+        return self.root / "records"
+
+    @property
+    def logs(self) -> Path:
+        """What the programs say on standard error."""
+        return self.root / "logs"
+
+    def agent(self, hospital: AgentId) -> Path:
+        """A hospital's."""
+        return self.root / hospital
+
+
+@dataclass(frozen=True, slots=True)
+class Federation:
+    """A running federation: the cloud's URL with a person's token, and each agent's own URL."""
+
+    cloud_url: str
+    token: str = field(repr=False)
+    agent_urls: Mapping[AgentId, str]
+
+
+def set_up(
+    records: DemoRecords, options: DemoOptions, folders: Folders, processes: Processes, progress: Progress
+) -> Federation:
+    """Found, certify, join and start. Raises: PrivetError: a command failed."""
+    hospitals = records.hospitals
+    with progress.step(f"the authority makes a {options.key_bits}-bit key, every party its own keys"):
+        _make_keys(hospitals, options, folders, processes)
+    with progress.step("the authority certifies them, and they join"):
+        _join(hospitals, folders, processes)
+    ports = free_ports(len(hospitals) + 1)
+    federation = Federation(
+        f"http://{HOST}:{ports[0]}",
+        _make_token(folders, processes),
+        {hospital.id: f"http://{HOST}:{port}" for hospital, port in zip(hospitals, ports[1:], strict=True)},
+    )
+    with progress.step("the cloud starts"):
+        write_cloud_settings(folders.cloud, ports[0], options)
+        processes.serve("cloud", ["cloud", "serve", str(folders.cloud)])
+        with Api(federation.cloud_url) as cloud:
+            wait_until(lambda: cloud.answers("/readyz"), "the cloud", processes.check)
+    with progress.step(f"{len(hospitals)} hospitals start"):
+        for hospital, port in zip(hospitals, ports[1:], strict=True):
+            folder = folders.agent(hospital.id)
+            write_agent_settings(folder, hospital, federation.cloud_url, port, options)
+            processes.serve(hospital.id, ["agent", "run", str(folder)])
+        _wait_for_agents(federation, processes)
+    return federation
+
+
+def _make_keys(
+    hospitals: tuple[HospitalData, ...], options: DemoOptions, folders: Folders, processes: Processes
+) -> None:
+    found = [
+        "authority",
+        "init",
+        str(folders.authority),
+        "--name",
+        "Demo",
+        "--key-bits",
+        str(options.key_bits),
+    ]
+    agents = {h.id: ["agent", "init", str(folders.agent(h.id)), "--id", h.id] for h in hospitals}
+    processes.call_all({"authority": found, "cloud": ["cloud", "init", str(folders.cloud)], **agents})
+
+
+def _join(hospitals: tuple[HospitalData, ...], folders: Folders, processes: Processes) -> None:
+    # A real authority compares each fingerprint with what the member reads out; here both are one machine.
+    requests = [folders.cloud / "cloud.csr", *(folders.agent(h.id) / f"{h.id}.csr" for h in hospitals)]
+    certified = processes.call(
+        "authority", "authority", "certify", str(folders.authority), *map(str, requests), "--yes"
+    )
+    bundles, root = certified["bundles"], ["--root-sha256", certified["root_sha256"]]
+    joins = {
+        h.id: ["agent", "join", str(folders.agent(h.id)), "--bundle", bundles[h.id], *root] for h in hospitals
+    }
+    cloud = ["cloud", "join", str(folders.cloud), "--bundle", bundles["cloud"], *root]
+    processes.call_all({"cloud": cloud, **joins})
+
+
+def _make_token(folders: Folders, processes: Processes) -> str:
+    made = processes.call("cloud", "cloud", "token", "create", str(folders.cloud), "--label", "demo")
+    return str(made["token"])
+
+
+def _wait_for_agents(federation: Federation, processes: Processes) -> None:
+    with Api(federation.cloud_url, federation.token) as cloud:
+        wait_until(
+            lambda: len(cloud.get("/v1/hospitals")["hospitals"]) == len(federation.agent_urls),
+            "the hospitals' agents",
+            processes.check,
+        )
+    for hospital, url in federation.agent_urls.items():
+        with Api(url) as agent:
+            wait_until(lambda agent=agent: agent.answers("/healthz"), f"agent {hospital}", processes.check)
