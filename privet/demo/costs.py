@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 HOSPITAL_PARTS: Final = ("count", "encrypt", "decrypt", "choose", "transport")
 """Parts that each hospital's agent measures; `add` is the cloud's."""
+PARTS: Final = ("total", "count", "encrypt", "add", "decrypt", "choose", "transport")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,16 @@ def add_up(
     total_seconds: float,
     hospital_seconds: Iterable[Mapping[str, float]],
     cloud_add_seconds: float,
-    message_bytes: Mapping[str, int],
+    message_bytes: Iterable[Mapping[str, int]],
 ) -> Costs:
     """The costs of one job from what each party measured."""
     measured = list(hospital_seconds)
-    parts = {part: sum(each[part] for each in measured) for part in HOSPITAL_PARTS}
-    seconds = {"total": total_seconds, "count": parts.pop("count"), "encrypt": parts.pop("encrypt")}
-    seconds |= {"add": cloud_add_seconds, **parts}
+    parts = {part: sum(each.get(part, 0.0) for each in measured) for part in HOSPITAL_PARTS}
+    seconds = {"total": total_seconds, **parts, "add": cloud_add_seconds}
+    sizes: Counter[str] = Counter()
+    for each in message_bytes:
+        sizes.update(each)
     return Costs(
-        {part: round(value, 4) for part, value in seconds.items()},
-        {"total": sum(message_bytes.values()), **message_bytes},
+        {part: round(seconds[part], 6) for part in PARTS},
+        {"total": sizes.total(), **dict(sizes.most_common())},
     )

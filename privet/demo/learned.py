@@ -33,7 +33,7 @@ def _hardened(result: DemoResult) -> list[tuple[str, str]]:
 
 
 def _paper(result: DemoResult) -> list[tuple[str, str]]:
-    splits = sum(isinstance(node, Split) for node in result.tree.nodes())
+    splits = sum(isinstance(node, Split) for node in result.pooled.tree.nodes())
     return [
         (
             "cloud",

@@ -9,7 +9,6 @@ from typing import Final
 
 from privet.demo.learned import what_each_party_learned
 from privet.demo.result import DemoResult
-from shared.tree.drawing import draw
 
 _MIN_WIDTH: Final = 60
 _MAX_WIDTH: Final = 110
@@ -50,7 +49,7 @@ def _headline(result: DemoResult) -> str:
 
 def _tree(result: DemoResult) -> str:
     title = f"The tree ({result.records.note})" if result.records.note else "The tree"
-    return _section(title, draw(result.tree, result.records.schema).splitlines())
+    return _section(title, result.tree.drawing.splitlines())
 
 
 def _comparison(result: DemoResult) -> str:

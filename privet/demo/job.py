@@ -1,0 +1,179 @@
+"""One job of the demo, as the people's API and the agents' own APIs tell it: start, live events, trees, costs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from privet.demo.configuration import STUDY
+from privet.demo.costs import Costs, add_up
+from privet.demo.dealing import DemoRecords
+from privet.demo.federation import Federation
+from privet.demo.loopback import Api, wait_until
+from privet.demo.options import DemoOptions
+from privet.demo.progress import Progress
+from privet.demo.result import HeldTree, RoundSizes
+from shared.errors import JobCode, JobFailure
+from shared.ids import AgentId
+
+_WAIT_SECONDS: Final = 20
+"""How long the cloud may hold a question for news."""
+_DEADLINES: Final = {"invite_seconds": 600, "round_seconds": 3600, "pause_seconds": 60}
+_MICROSECONDS: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is known of a job that is done."""
+
+    rounds: tuple[RoundSizes, ...]
+    trees: Mapping[AgentId, HeldTree] = field(repr=False)
+    costs: Costs
+
+
+@dataclass(frozen=True, slots=True)
+class JobWatch:
+    """Everyone whom the demo asks about its job. `check` raises when a program has ended."""
+
+    cloud: Api
+    agents: Mapping[AgentId, Api]
+    check: Callable[[], None]
+    progress: Progress
+
+    @classmethod
+    def run(
+        cls,
+        federation: Federation,
+        records: DemoRecords,
+        options: DemoOptions,
+        check: Callable[[], None],
+        progress: Progress,
+    ) -> Outcome:
+        """Start the job, tell its story, and return what came of it.
+
+        Raises: JobFailure: it failed, or a hospital declined.
+        """
+        with ExitStack() as stack:
+            cloud = stack.enter_context(Api(federation.cloud_url, federation.token))
+            agents = {
+                hospital: stack.enter_context(Api(url)) for hospital, url in federation.agent_urls.items()
+            }
+            watch = cls(cloud, agents, check, progress)
+            cloud.post("/v1/studies", _study(records, options))
+            begun = time.monotonic()
+            job = str(cloud.post(f"/v1/studies/{STUDY}/jobs", _plan(options, list(agents)))["id"])
+            rounds = watch.follow(job)
+            watch.wait_for_trees(job)
+            total_seconds = time.monotonic() - begun
+            return Outcome(rounds, watch.trees(job), watch.costs(job, total_seconds))
+
+    def follow(self, job: str) -> tuple[RoundSizes, ...]:
+        """Tell the job's events until it is done; the sizes of its rounds."""
+        sums: dict[int, int] = {}
+        nodes: dict[int, int] = {0: 1}
+        for event in self._events(job):
+            kind, data = event["kind"], event["data"]
+            if kind == "round_open":
+                sums[data["round"]] = data["slots"]
+            elif kind == "level":
+                nodes[data["round"]] = data["nodes"]
+            elif kind == "declined":
+                raise self._declined(job, AgentId(data["hospital"]), data["code"])
+            elif kind == "ended":
+                raise self._failed(job, str(data["code"]))
+            self._tell(kind, data, nodes)
+        return tuple(RoundSizes(nodes[number], asked) for number, asked in sorted(sums.items()))
+
+    def _events(self, job: str) -> Iterator[dict[str, Any]]:
+        """The job's events up to the one that says it is done."""
+        after = 0
+        while True:
+            page = self.cloud.get(f"/v1/jobs/{job}/events", after=after, wait=_WAIT_SECONDS)["events"]
+            for event in page:
+                after = event["id"]
+                yield event
+                if event["kind"] == "done":
+                    return
+            if not page:
+                self.check()
+
+    def _tell(self, kind: str, data: Mapping[str, Any], nodes: Mapping[int, int]) -> None:
+        if kind == "roster":
+            self.progress.line(f"{', '.join(data['hospitals'])} agreed, each by its own policy")
+        elif kind == "round_open":
+            number = data["round"]
+            self.progress.line(f"round {number}: {nodes[number]} open nodes, {data['slots']} sums asked")
+        elif kind == "contributed":
+            self.progress.line(f"  {data['hospital']} sent its encrypted counts")
+        elif kind == "aggregate":
+            self.progress.line(f"  the cloud returned {data['ciphertexts']} encrypted sums")
+        elif kind == "decided":
+            self.progress.line(f"  {data['hospital']} decided")
+
+    def _declined(self, job: str, hospital: AgentId, code: str) -> JobFailure:
+        reason = self._entry(job, hospital).get("reason") or code
+        return JobFailure(JobCode.CANCELLED, f"hospital {hospital} declined the job: {reason}")
+
+    def _failed(self, job: str, code: str) -> JobFailure:
+        reasons = {hospital: self._entry(job, hospital).get("reason") for hospital in self.agents}
+        told = "; ".join(f"{hospital}: {reason}" for hospital, reason in reasons.items() if reason)
+        known = JobCode(code) if code in set(JobCode) else JobCode.CANCELLED
+        return JobFailure(known, f"the job ended without a tree ({code})" + (f": {told}" if told else ""))
+
+    def wait_for_trees(self, job: str) -> None:
+        """Until every hospital's own API has the model."""
+        for hospital, agent in self.agents.items():
+            wait_until(
+                lambda agent=agent: agent.answers(f"/models/{job}"), f"the model of {hospital}", self.check
+            )
+
+    def trees(self, job: str) -> dict[AgentId, HeldTree]:
+        """Each hospital's tree, from its own API."""
+        models = {hospital: agent.get(f"/models/{job}") for hospital, agent in self.agents.items()}
+        return {
+            hospital: HeldTree(model["tree_sha256"], model["tree"], model["drawing"])
+            for hospital, model in models.items()
+        }
+
+    def costs(self, job: str, total_seconds: float) -> Costs:
+        """What the agents and the cloud measured."""
+        entries = [self._entry(job, hospital) for hospital in self.agents]
+        sizes = [entry["bytes"][way] for entry in entries for way in ("sent", "received")]
+        spent = {cost["kind"]: cost["amount"] for cost in self.cloud.get(f"/v1/jobs/{job}")["costs"]}
+        add_seconds = sum(amount for kind, amount in spent.items() if kind.startswith("cpu:")) * _MICROSECONDS
+        return add_up(total_seconds, [entry["seconds"] for entry in entries], add_seconds, sizes)
+
+    def _entry(self, job: str, hospital: AgentId) -> dict[str, Any]:
+        """What a hospital's agent says about the job; empty if it does not know it."""
+        jobs = self.agents[hospital].get("/status")["jobs"]
+        return next((entry for entry in jobs if entry["job"] == job), {})
+
+
+def _study(records: DemoRecords, options: DemoOptions) -> dict[str, Any]:
+    return {
+        "id": STUDY,
+        "question": f"Which {records.schema.class_name} does a record of {records.title} have?",
+        "schema": records.schema.to_json(),
+        "disclosure": "counts",
+        "synthetic": options.profile == "paper",
+    }
+
+
+def _plan(options: DemoOptions, hospitals: list[AgentId]) -> dict[str, Any]:
+    rules = options.rules
+    return {
+        "invited": hospitals,
+        "min_hospitals": len(hospitals),
+        "max_shrinks": 0,
+        "profile": options.profile,
+        "criterion": rules.criterion,
+        "min_node": rules.min_node,
+        "min_child": rules.min_child,
+        "max_depth": rules.max_depth,
+        "split_on_zero_gain": rules.split_on_zero_gain,
+        "skip_known": rules.skip_known,
+        "deadlines": _DEADLINES,
+    }
