@@ -1,0 +1,105 @@
+"""The demo from beginning to end: records, federation, job, comparison; and everything put away afterwards."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from privet.demo.dealing import DemoRecords, prepare
+from privet.demo.federation import Federation, Folders, set_up
+from privet.demo.job import JobWatch
+from privet.demo.options import DemoOptions
+from privet.demo.pooled import grow_pooled
+from privet.demo.processes import Processes, ending_signals
+from privet.demo.progress import Progress
+from privet.demo.rendering import render
+from privet.demo.result import DemoResult
+from shared.errors import InputError
+from shared.reports import Report
+
+
+def run_demo(options: DemoOptions) -> Report:
+    """Run the demo. Nothing of it is running when this returns or raises.
+
+    Raises: InputError: the data or the folder to keep. JobFailure, InternalError, TemporaryError: as the programs.
+    """
+    progress = Progress()
+    with ending_signals(), _home(options) as folders:
+        records = prepare(options, folders.records)
+        with progress.step("the plain tree of the pooled records, to compare with"):
+            pooled = grow_pooled(records, options.rules)
+        with Processes(folders.logs) as processes:
+            federation = set_up(records, options, folders, processes, progress)
+            with progress.step("one job: the hospitals grow the tree together"):
+                outcome = JobWatch.run(federation, records, options, processes.check, progress)
+            result = DemoResult(options, records, outcome.rounds, outcome.trees, pooled, outcome.costs)
+            report = _report(result, folders)
+            if options.stay:
+                _stay(report.text, federation, progress)
+                return Report(report.document, "The demo's federation has ended.", report.exit_code)
+        return report
+
+
+@contextmanager
+def _home(options: DemoOptions) -> Iterator[Folders]:
+    """The folder of the whole federation: temporary, or new or empty where it is to be kept."""
+    if options.keep is None:
+        with tempfile.TemporaryDirectory(prefix="privet-demo-", ignore_cleanup_errors=True) as name:
+            yield _furnished(Path(name))
+        return
+    keep = options.keep.absolute()
+    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise InputError(
+            "there is something here already, and nothing is overwritten.",
+            where=f"--keep {options.keep}",
+            remedy="Name a new or an empty folder.",
+        )
+    keep.mkdir(mode=0o700, parents=True, exist_ok=True)
+    yield _furnished(keep)
+
+
+def _furnished(root: Path) -> Folders:
+    folders = Folders(root)
+    folders.records.mkdir(mode=0o700)
+    return folders
+
+
+def _report(result: DemoResult, folders: Folders) -> Report:
+    text = render(result, _next_steps(result.options, result.records, folders))
+    return Report(result.document(), text, exit_code=0 if result.equal else 1)
+
+
+def _next_steps(options: DemoOptions, records: DemoRecords, folders: Folders) -> list[str]:
+    first = records.hospitals[0].id
+    steps = [
+        "your own file       privet demo --data FILE --class COLUMN [--drop COLUMN]",
+        "look around         privet demo --stay    (leaves the API with its documentation up until Ctrl-C)",
+        "keep the files      privet demo --keep DIR",
+        "separate machines   deploy/README.md",
+    ]
+    if options.keep is None:
+        return steps
+    root = folders.root
+    return [
+        f"ask the model       privet agent models show {folders.agent(first)} ''",
+        f"start it again      privet cloud serve {folders.cloud}, and for each hospital: privet agent run {root}/ID",
+        *steps,
+    ]
+
+
+def _stay(text: str, federation: Federation, progress: Progress) -> None:
+    """Show the result and wait for Ctrl-C, which is then the ordinary end."""
+    progress.console.print(text, markup=False, soft_wrap=True)
+    progress.line("")
+    progress.line(f"cloud API         {federation.cloud_url}/docs")
+    progress.line(f"  bearer token    {federation.token}")
+    for hospital, url in federation.agent_urls.items():
+        progress.line(f"hospital {hospital:<8} {url}/models, {url}/status, POST {url}/predict")
+    progress.line("running until Ctrl-C ...")
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        progress.line("stopping")
