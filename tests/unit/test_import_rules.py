@@ -23,6 +23,9 @@ PLANTED = [
     ("cloud_service/store/__init__.py", "import cloud_service.api", "rooms of the cloud"),
     ("cloud_service/misc.py", "", "rooms of the cloud"),
     ("hospital_agent/misc.py", "", "rooms of the hospital"),
+    ("hospital_agent/records/__init__.py", "import hospital_agent.cloud", "rooms of the hospital"),
+    ("hospital_agent/cloud/__init__.py", "import hospital_agent.records", "rooms of the hospital"),
+    ("hospital_agent/policy.py", "import hospital_agent.daemon", "rooms of the hospital"),
     ("trusted_authority/files.py", "import trusted_authority.ceremony", "rooms of the trusted authority"),
     ("shared/crypto/paillier.py", "import os", "no I/O, no clock in shared"),
     ("shared/tree/__init__.py", "import time", "no I/O, no clock in shared"),
@@ -35,6 +38,7 @@ PLANTED = [
     ("cloud_service/service/__init__.py", "import duckdb", "patients' records only in their room"),
     ("cloud_service/service/__init__.py", "import shared.crypto.paillier_private", "private keys"),
     ("hospital_agent/records/__init__.py", "import shared.crypto.key_holder", "private keys"),
+    ("hospital_agent/daemon/__init__.py", "import shared.crypto.paillier_private", "private keys"),
     ("trusted_authority/files.py", "import httpx", "the authority needs no network"),
     ("shared/wire/base.py", "import shared.wire.envelope", "no circles"),
 ]
