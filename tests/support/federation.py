@@ -179,7 +179,7 @@ class LocalFederation:
             self.hospitals[name].configure(path, **(data or {}))
         names = {"publish_tree", "disclosure"}
         study = self.cloud.study(
-            dict(schema), id=f"study-{next(self._numbers)}", **{k: v for k, v in plan.items() if k in names}
+            dict(schema), name=f"study-{next(self._numbers)}", **{k: v for k, v in plan.items() if k in names}
         )
         rules = {key: value for key, value in plan.items() if key not in names}
         return self.cloud.job(study, **{"invited": sorted(files), **rules})
@@ -231,6 +231,7 @@ def local_federation(
     **settings: Any,
 ) -> Iterator[LocalFederation]:
     """A running federation in `folder`. `bits=512`: toy keys; `settings`: changes to the cloud's settings."""
+    folder.mkdir(parents=True, exist_ok=True)
     parties = SealedParties([AgentId(name) for name in hospitals], fixed_key(max(bits, 2048)))
     toy = bits < 2048
     if toy:
