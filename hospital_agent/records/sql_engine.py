@@ -23,6 +23,9 @@ _ERROR_ROOTS: Final = (
     ("duckdb", "Error"),
     ("psycopg", "Error"),
 )
+_OUTAGES: Final = (("duckdb", "IOException"), ("psycopg", "OperationalError"), ("psycopg", "InterfaceError"))
+_DUCKDB_OPTIONS: Final = {"read_only": True, "autoinstall_known_extensions": False}
+"""Nothing is written into the hospital's database, and nothing fetched over the network."""
 
 
 def ibis() -> Any:
@@ -46,8 +49,14 @@ def opened(settings: DataSettings) -> Iterator[Any]:
     connection = _connect(settings)
     try:
         yield _records(connection, settings)
-    except _engine_errors() as error:
-        raise TemporaryError(f"{place(settings)}: the database failed ({type(error).__name__}).") from None
+    except _errors(_OUTAGES) as error:
+        raise TemporaryError(f"{place(settings)}: the database went away ({type(error).__name__}).") from None
+    except _errors(_ERROR_ROOTS) as error:
+        raise InputError(
+            f"the database cannot count these records ({type(error).__name__}).",
+            where=place(settings),
+            remedy="Check the types of the columns, and casts in the query.",
+        ) from None
     finally:
         connection.disconnect()
 
@@ -59,9 +68,9 @@ def place(settings: DataSettings) -> str:
 
 def _connect(settings: DataSettings) -> Any:
     url = settings.url or ""
-    options = {"read_only": True} if url.startswith("duckdb:") else {}
+    options = _DUCKDB_OPTIONS if url.startswith("duckdb:") else {}
     engine = ibis()
-    failures: tuple[type[Exception], ...] = (OSError, *_engine_errors())
+    failures: tuple[type[Exception], ...] = (OSError, *_errors(_ERROR_ROOTS))
     try:
         return engine.connect(url, **options)
     except (ImportError, ValueError):
@@ -82,7 +91,7 @@ def _records(connection: Any, settings: DataSettings) -> Any:
         return (
             connection.sql(settings.query) if settings.table is None else _table(connection, settings.table)
         )
-    except _engine_errors():
+    except _errors(_ERROR_ROOTS):
         raise InputError(
             "the database does not know it, or refuses it.",
             where=place(settings),
@@ -96,10 +105,10 @@ def _table(connection: Any, name: str) -> Any:
     return connection.table(table, database=schema or None)
 
 
-def _engine_errors() -> tuple[type[Exception], ...]:
-    """The root of every engine's errors, of those engines that are installed."""
+def _errors(names: tuple[tuple[str, str], ...]) -> tuple[type[Exception], ...]:
+    """The error classes of those engines that are installed."""
     found: list[type[Exception]] = []
-    for module, name in _ERROR_ROOTS:
+    for module, name in names:
         try:
             found.append(getattr(importlib.import_module(module), name))
         except ImportError:

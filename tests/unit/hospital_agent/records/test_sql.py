@@ -250,6 +250,14 @@ def test_queries_that_do_not_fit_the_study(
         open_source(DataSettings(url=database.url, query=query), tmp_path).freeze(SCHEMA, SALT)
 
 
+def test_a_query_that_fails_on_a_row_does_not_quote_it(database: Database, tmp_path: Path) -> None:
+    query = "SELECT sex, CAST(note AS INTEGER) AS age, temp, dose, smoker, ill FROM ward"
+    database.execute("UPDATE ward SET note = 'hush'")
+    with pytest.raises(InputError, match=r"cannot count these records .* casts in the query") as caught:
+        open_source(DataSettings(url=database.url, query=query), tmp_path).freeze(SCHEMA, SALT)
+    assert "hush" not in str(caught.value)
+
+
 def test_an_empty_number_needs_a_value_for_it(database: Database, tmp_path: Path) -> None:
     strict = Schema.create([Attribute.numeric("age", ["40"])], "ill", ["no", "yes"])
     with pytest.raises(InputError, match="column 'age': an empty field, and the schema has no value for it"):
