@@ -71,7 +71,7 @@ class PrivateKey:
         bits = (p * q).bit_length()
         well_formed = (
             bits in KEY_BITS
-            and p.bit_length() == q.bit_length() == bits // 2
+            and p.bit_length() == q.bit_length()  # so each is bits/2 long: bits is even
             and p != q
             and gcd(p * q, (p - 1) * (q - 1)) == 1
             and is_probable_prime(p)
@@ -127,7 +127,7 @@ def generate(bits: int, random: RandomBytes = random_bytes) -> PrivateKey:
     while True:
         p, q = _random_prime(bits // 2, random), _random_prime(bits // 2, random)
         far_apart = abs(p - q).bit_length() > bits // 2 - _MIN_DISTANCE_SLACK_BITS
-        if far_apart and gcd(p * q, (p - 1) * (q - 1)) == 1:
+        if far_apart:
             return PrivateKey.create(p, q)
 
 

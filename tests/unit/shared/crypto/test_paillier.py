@@ -106,6 +106,12 @@ def test_hostile_ciphertexts_are_rejected_wherever_they_stand(name: str, place: 
     )
 
 
+@pytest.mark.parametrize("name", ["zero", "n squared", "beyond n squared", "short", "long", "empty"])
+def test_decoding_alone_refuses_wrong_lengths_and_ranges(name: str) -> None:
+    with pytest.raises(PeerError):
+        decode_ciphertext(PUBLIC, HOSTILE[name])
+
+
 def test_valid_ciphertexts_come_back_as_integers() -> None:
     wanted = [encrypt(PUBLIC, m, 7) for m in range(5)]
     assert validate_ciphertexts(PUBLIC, [encode_ciphertext(PUBLIC, c) for c in wanted]) == wanted

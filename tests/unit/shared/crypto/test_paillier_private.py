@@ -50,7 +50,8 @@ def unsound() -> dict[str, tuple[int, int]]:
     p, q = fixed_key(2048).p, fixed_key(2048).q
     return {
         "equal": (p, p),
-        "composite": (p, q + 2 if not is_probable_prime(q + 2) else q + 4),
+        "composite q": (p, next(c for c in range(q + 2, q + 100, 2) if not is_probable_prime(c))),
+        "composite p": (next(c for c in range(p + 2, p + 100, 2) if not is_probable_prime(c)), q),
         "toy": (T4_P, T4_Q),
         "unequal lengths": (fixed_key(3072).p, fixed_key(512).p),
         "zero": (0, 0),
