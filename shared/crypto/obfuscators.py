@@ -40,7 +40,10 @@ class _Residues:
 
     def prepare(self, powers: int) -> None:
         """Build a table when it pays for itself within the next `powers` powers."""
-        shape = best_shape(self.prime.bit_length(), self.square.bit_length(), powers)
+        bits = self.prime.bit_length()
+        if self.table is not None and powers * self.table.shape.power_products < bits:
+            return  # building takes at least one product a bit, so no table repays itself
+        shape = best_shape(bits, self.square.bit_length(), powers)
         if self.table is None or _pays(self.table.shape, shape, powers):
             self.table = FixedBase.build(self.generator, self.square, shape)
 
