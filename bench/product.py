@@ -61,6 +61,10 @@ class Run:
         """CPU seconds of all cryptography but the tables."""
         return sum(self.seconds[part] for part in CRYPTOGRAPHY)
 
+    def ciphertext_bytes(self, key_bits: int) -> int:
+        """Raw bytes of all ciphertexts: each once to the cloud, and each sum to every hospital."""
+        return (self.encryptions + self.summed * self.hospitals) * 2 * ((key_bits + 7) // 8)
+
 
 def run_product(records: Dealt, key: PrivateKey, profile: Profile) -> Run:
     """Train under `key` by the rules of the publication: split until the attributes are used up."""
