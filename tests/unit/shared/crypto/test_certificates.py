@@ -67,6 +67,11 @@ def test_the_root_key_is_read_from_a_self_signed_authority_only() -> None:
     assert code_of(lambda: c.root_public_key(ROOT_DER, at=late)) is ErrorCode.BAD_SIGNATURE
 
 
+def test_a_root_that_did_not_sign_itself_is_refused() -> None:
+    changed = ROOT_DER[:-1] + bytes([ROOT_DER[-1] ^ 1])
+    assert code_of(lambda: c.root_public_key(changed)) is ErrorCode.BAD_SIGNATURE
+
+
 def test_another_root_of_the_same_name_does_not_verify() -> None:
     other = c.create_root(IdentityKey.from_raw(b"\x03" * 32), "Test federation", VALIDITY, 1)
     assert code_of(lambda: c.verify(issued(), other)) is ErrorCode.BAD_SIGNATURE
