@@ -80,7 +80,7 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     Raises: PeerError: refused. JobFailure: the job must be aborted with its code.
     """
     envelope = sealed.envelope
-    verify(sealed, _cloud_key(participation, keys))
+    verify(sealed, cloud_key(participation, keys))
     if (
         envelope.mh != participation.mh
         or envelope.sender != CLOUD
@@ -97,7 +97,7 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     return handler(replace(participation, cloud_seq=envelope.seq), sealed, keys)
 
 
-def _cloud_key(participation: Participation, keys: HospitalKeys) -> bytes:
+def cloud_key(participation: Participation, keys: HospitalKeys) -> bytes:
     """The cloud's key of this job: its certificate is fixed by mh, so a later list of members cannot change it."""
     der = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
     return certificates.verify(der, keys.trust.root).public_key
@@ -110,7 +110,7 @@ def take_receipt(
 
     Raises: PeerError: it is not the cloud's receipt of the message with hash `about`.
     """
-    verify(sealed, _cloud_key(participation, keys))
+    verify(sealed, cloud_key(participation, keys))
     body = body_of(sealed.envelope, Receipt)
     if sealed.envelope.mh != participation.mh or body.message_sha256 != about:
         raise PeerError(ErrorCode.MALFORMED, "receipt: it is about another message")
