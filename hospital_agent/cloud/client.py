@@ -81,7 +81,7 @@ class CloudClient:
             verify=context,
             timeout=httpx.Timeout(30.0, connect=10.0),
             limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=120),
-            headers={"user-agent": "privet-agent", "accept": "application/json", "accept-encoding": "gzip"},
+            headers={"user-agent": "privet", "accept": "*/*", "accept-encoding": "gzip"},
             follow_redirects=False,
         )
         return cls(agent, signer, http, patience or Patience())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
@@ -16,7 +17,7 @@ from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
 from hospital_agent.models import Model
 from hospital_agent.policy import differs_by_one
 from hospital_agent.records import Snapshot
-from shared.errors import InputError, InternalError, JobCode, JobFailure, PeerError
+from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys, Step
 from shared.protocol.envelopes import Sealed, body_of, unseal
 from shared.protocol.participant import abort, receive, take_receipt
@@ -25,8 +26,9 @@ from shared.tree.growing import Growth
 from shared.wire.envelope import MessageType
 from shared.wire.rounds import JobOffer, Roster
 
-MAX_OFFER_BYTES = 2**25
-MAX_RECEIPT_BYTES = 2**16
+MAX_OFFER_BYTES: Final = 2**25
+MAX_RECEIPT_BYTES: Final = 2**16
+_MOVED_ON: Final = frozenset({ErrorCode.LATE, ErrorCode.REPLAY_CONFLICT})
 
 
 @dataclass(slots=True)
@@ -91,7 +93,7 @@ class Casework:
         if entry is None:
             raise InternalError("a message of a job that the journal does not know")
         case = self.cases.get(message.job)
-        base = case.participation if case else _bare_participation(entry, self.office)
+        base = case.participation if case else bare_participation(entry, self.office)
         keys = self.office.keyring.hospital_keys()
         try:
             after = take_receipt(base, unseal(raw, max_bytes=MAX_RECEIPT_BYTES), message.sha256, keys)
@@ -116,7 +118,10 @@ class Casework:
             journal.put_job(self.booked(entry))
 
     def take_refusal(self, message: OutgoingMessage, error: PeerError) -> None:
-        """The cloud refused an own message for good. A refused acceptance ends the job here; else its end comes."""
+        """The cloud refused an own message for good.
+
+        Where it has only moved on, its word on the job's end is on the way; else the others must not wait in vain.
+        """
         journal = self.office.journal
         case = self.cases.get(message.job)
         self.office.progress.warn(
@@ -129,6 +134,8 @@ class Casework:
             )
         if case and message.type == MessageType.JOB_ACCEPT:
             self.close(case, JobStatus.FAILED, code=error.code.value, reason=str(error))
+        elif case and error.code not in _MOVED_ON:
+            self.give_up(case, JobCode.CANCELLED, f"the cloud refused a {message.type}: {error}")
 
     def give_up(
         self,
@@ -313,7 +320,7 @@ def _phase(kind: MessageType, after: Participation) -> str:
             return str(kind)
 
 
-def _bare_participation(entry: JobEntry, office: Office) -> Participation:
+def bare_participation(entry: JobEntry, office: Office) -> Participation:
     """Enough of a participation to check a receipt when the job is over or was declined."""
     manifest = body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
     growth = Growth.start(schema_of(manifest), rules_of(manifest), bytes.fromhex(entry.mh))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,8 @@ from hospital_agent.files import PRIVATE
 from shared.errors import InputError
 
 LOCK_FILE: Final = "agent.lock"
+_WAITS: Final = (0.0, 0.1, 0.2)
+"""Seconds before each try: a look at the lock by `is_running` holds it for a moment."""
 
 
 @contextmanager
@@ -23,7 +26,7 @@ def locked(folder: Path) -> Iterator[None]:
     """
     descriptor = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT, PRIVATE)
     try:
-        if not _taken(descriptor):
+        if not any(_taken(descriptor, wait_seconds) for wait_seconds in _WAITS):
             raise InputError(
                 "another agent runs in this folder",
                 where=str(folder),
@@ -41,12 +44,13 @@ def is_running(folder: Path) -> bool:
         return False
     descriptor = os.open(path, os.O_RDWR)
     try:
-        return not _taken(descriptor)
+        return not _taken(descriptor, 0.0)
     finally:
         os.close(descriptor)
 
 
-def _taken(descriptor: int) -> bool:
+def _taken(descriptor: int, wait_seconds: float) -> bool:
+    time.sleep(wait_seconds)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

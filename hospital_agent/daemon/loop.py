@@ -200,8 +200,12 @@ class Daemon:
         case = self.casework.cases.get(sealed.envelope.job)
         if case is not None:
             self.casework.take(case, sealed, inbox_id)
-        elif _is_offer(sealed) and self.office.journal.job(sealed.envelope.job) is None:
+            return
+        entry = self.office.journal.job(sealed.envelope.job)
+        if entry is None and _is_offer(sealed):
             self.desk.consider(sealed, inbox_id)
+        elif entry is not None and entry.status is JobStatus.AWAITING:
+            self.desk.hear(entry, sealed, inbox_id)
 
     def _pass_over(self, message: InboxMessage, reason: PeerError) -> None:
         journal = self.office.journal

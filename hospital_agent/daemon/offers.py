@@ -10,18 +10,18 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hospital_agent.daemon.casework import MAX_OFFER_BYTES, Case, Casework
+from hospital_agent.daemon.casework import MAX_OFFER_BYTES, Case, Casework, bare_participation
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
 from hospital_agent.policy import DECLINED, Refusal, review
 from hospital_agent.records.identity import records_identity
 from shared.crypto import agreement
-from shared.errors import InputError, PeerError
+from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD
-from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, unseal
+from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, unseal, verify
 from shared.protocol.joining import decline, read_offer
-from shared.protocol.participant import accept
+from shared.protocol.participant import accept, cloud_key
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.rng import random_bytes
@@ -73,6 +73,23 @@ class OfferDesk:
                 )
             )
 
+    def hear(self, entry: JobEntry, sealed: Sealed, inbox_id: int) -> None:
+        """A message about an offer that still waits for a person: the job ended, or began without this hospital.
+
+        Raises: PeerError: it is not the cloud's.
+        """
+        if sealed.envelope.type not in (MessageType.ABORT, MessageType.ROSTER):
+            return
+        verify(sealed, cloud_key(bare_participation(entry, self.office), self.office.keyring.hospital_keys()))
+        reason = "The job ended or began before anyone here answered."
+        gone = replace(entry, status=JobStatus.FAILED, phase="withdrawn", code=ErrorCode.LATE, reason=reason)
+        with self.office.journal.transaction():
+            self.office.journal.put_job(gone)
+            self.office.journal.drop_answer(entry.job)
+            self.office.journal.move_cursor(inbox_id)
+            self.office.journal.record("withdrawn", job=entry.job, sha256=sealed.sha256)
+        self.office.progress.warn(reason, job=entry.job)
+
     def act_on(self, answer: Answer) -> None:
         """What a person said about an offer."""
         journal = self.office.journal
@@ -97,10 +114,14 @@ class OfferDesk:
                 DECLINED, "The offer is outside its time; check this machine's clock if that surprises."
             )
         try:
+            self.office.reread()
+        except InputError as error:
+            return Refusal(DECLINED, str(error))
+        try:
             seen = self.office.journal.seen_rosters(records_identity(self.office.data))
         except InputError as error:
             return Refusal(DATA, str(error))
-        synthetic = self.office.is_synthetic
+        synthetic = self.office.settings.data.synthetic
         return review(self.office.policy, manifest, synthetic=synthetic, seen_rosters=seen)
 
     def _ask(self, entry: JobEntry, inbox_id: int) -> None:

@@ -18,7 +18,7 @@ SNAPSHOTS = "snapshots"
 MODELS = "models"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Office:
     """One agent at work. Nothing in here is shared with another thread."""
 
@@ -27,26 +27,26 @@ class Office:
     keyring: Keyring = field(repr=False)
     journal: Journal
     progress: Progress
+    policy: Policy = field(default_factory=Policy)
 
     @property
     def own(self) -> AgentId:
         """This agent's id."""
         return AgentId(self.settings.id)
 
-    @property
-    def policy(self) -> Policy:
-        """The rules as they stand now; read again for each offer, so that a change needs no restart."""
-        return load_policy(self.settings.policy)
+    def reread(self) -> None:
+        """Take the settings and the policy as their files stand now, so that a correction needs no restart.
+
+        Raises: InputError: one of them is wrong; what was read before stays.
+        """
+        settings = load_settings(self.folder)
+        self.policy = load_policy(settings.policy)
+        self.settings = settings
 
     @property
     def data(self) -> DataSettings:
-        """Where the records are, by the settings as they stand now: a wrong path is put right without a restart."""
-        return data_settings(load_settings(self.folder).data)
-
-    @property
-    def is_synthetic(self) -> bool:
-        """Whether the operator says that these are test data of no patient."""
-        return load_settings(self.folder).data.synthetic
+        """Where the records are."""
+        return data_settings(self.settings.data)
 
     @property
     def records(self) -> RecordSource:
