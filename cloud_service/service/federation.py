@@ -10,12 +10,13 @@ import threading
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
+
+from sqlalchemy import Row
 
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.store import directory
 from cloud_service.store.database import Database
-from cloud_service.store.tables import FederationDocument
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.paillier import PublicKey
 from shared.errors import InputError
@@ -67,9 +68,9 @@ class Membership:
             return self._joined
 
     def _refresh(self) -> None:
-        with self._database.read() as session:
-            if self._joined is None or directory.newest_federation_id(session) != self._joined.id:
-                row = directory.newest_federation(session)
+        with self._database.read() as connection:
+            if self._joined is None or directory.newest_federation_id(connection) != self._joined.id:
+                row = directory.newest_federation(connection)
                 self._joined = None if row is None else _joined(row)
         self._looked = time.monotonic()
 
@@ -90,8 +91,8 @@ class Membership:
         joined = self.current()
         if joined.federation.key_id == key_id:
             return _public(joined.federation.n)
-        with self._database.read() as session:
-            row = directory.federation_of_key(session, key_id)
+        with self._database.read() as connection:
+            row = directory.federation_of_key(connection, key_id)
         if row is None:
             raise InputError("no federation document names this job's key", remedy=_JOIN)
         return _public(_read(row).federation.n)
@@ -116,8 +117,8 @@ class Membership:
         Raises: PeerError: what does not verify, or is older than what is held. InputError: no fingerprint known.
         """
         bundle = CloudBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
-        with self._database.write() as session:
-            held = directory.newest_federation(session)
+        with self._database.write() as connection:
+            held = directory.newest_federation(connection)
             enrolment = open_cloud_bundle(
                 bundle, _root(held, root_sha256), identity_public=self._keys.identity.public
             )
@@ -131,13 +132,13 @@ class Membership:
                 check_successor(_read(held).federation, enrolment.federation)
             values = _values(bundle, enrolment.federation, enrolment.certificate.der, now)
             if held is None or (held.sha256, held.certificate) != (values["sha256"], values["certificate"]):
-                directory.put_federation(session, values)
+                directory.put_federation(connection, values)
         with self._lock:
             self._looked = float("-inf")
         return self.current()
 
 
-def _root(held: FederationDocument | None, given: str | None) -> str:
+def _root(held: Row[Any] | None, given: str | None) -> str:
     if held is None and given is None:
         raise InputError(
             "the root's fingerprint is needed to believe a first bundle",
@@ -166,11 +167,11 @@ def _values(bundle: CloudBundle, federation: Federation, certificate: bytes, now
     }
 
 
-def _read(row: FederationDocument) -> SignedFederation:
+def _read(row: Row[Any]) -> SignedFederation:
     return SignedFederation.parse(row.document, what="federation document", max_bytes=MAX_FEDERATION_BYTES)
 
 
-def _joined(row: FederationDocument) -> Joined:
+def _joined(row: Row[Any]) -> Joined:
     federation = verify_federation(_read(row), row.root_sha256)
     return Joined(row.id, federation, row.document, row.certificate, trust_of(federation))
 

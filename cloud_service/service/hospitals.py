@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row
 
 from cloud_service.service.federation import Membership
 from cloud_service.service.presence import Presence
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.store import directory
 from cloud_service.store.database import Database
-from cloud_service.store.tables import Hospital
 from shared.crypto.certificates import Certificate
 from shared.errors import PeerError
 from shared.protocol.polling import SignedRegistration, verify_registration
@@ -51,25 +53,25 @@ class Hospitals:
             "certificate_sha256": certificate.sha256,
             "version": signed.registration.version,
         }
-        with self.database.write() as session:
-            directory.put_hospital(session, certificate.id, values, self.clock())
+        with self.database.write() as connection:
+            directory.put_hospital(connection, certificate.id, values, self.clock())
         return self.get(certificate.id)
 
     def get(self, agent: str) -> HospitalView:
         """One hospital. Raises: UnknownThingError."""
-        with self.database.read() as session:
-            row = directory.hospital(session, agent)
+        with self.database.read() as connection:
+            row = directory.hospital(connection, agent)
         if row is None:
             raise UnknownThingError(f"no hospital {agent} has registered")
         return self._view(row)
 
     def all(self) -> list[HospitalView]:
         """Every registered hospital, by id."""
-        with self.database.read() as session:
-            rows = directory.hospitals(session)
+        with self.database.read() as connection:
+            rows = directory.hospitals(connection)
         return [self._view(row) for row in rows]
 
-    def _view(self, row: Hospital) -> HospitalView:
+    def _view(self, row: Row[Any]) -> HospitalView:
         return HospitalView(
             id=row.id,
             certificate_sha256=row.certificate_sha256,
@@ -79,7 +81,7 @@ class Hospitals:
             is_member=self.member(row) is not None,
         )
 
-    def member(self, row: Hospital) -> Certificate | None:
+    def member(self, row: Row[Any]) -> Certificate | None:
         """The hospital's certificate if the federation still lists it."""
         try:
             return self.membership.agent(row.certificate)

@@ -38,9 +38,9 @@ class Housekeeper:
     def keep(self) -> None:
         """One round of everything."""
         now = self.clock()
-        with self.database.read() as session:
-            overdue = jobs.overdue(session, now)
-            newest = (outbox.newest(session), journal.newest_event(session))
+        with self.database.read() as connection:
+            overdue = jobs.overdue(connection, now)
+            newest = (outbox.newest(connection), journal.newest_event(connection))
         for job in overdue:
             self.tick(job)
         if newest != self._seen:
@@ -57,14 +57,14 @@ class Housekeeper:
     def tick(self, job_id: JobId) -> None:
         """Let a job see the time."""
         now = self.clock()
-        with self.database.write() as session:
-            stored = jobs.load(session, job_id, lock=True)
+        with self.database.write() as connection:
+            stored = jobs.load(connection, job_id, lock=True)
             if stored is None:
                 return
             step = coordinator.tick(stored.job, now)
             if step.job == stored.job and not step.effects:
                 return
-            recorder = Recorder(self.database, session, stored, self.signer, now)
+            recorder = Recorder(self.database, connection, stored, self.signer, now)
             recorder.take(step)
             news = recorder.finish()
         self.aftermath.follow(job_id, news)

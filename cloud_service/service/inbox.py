@@ -36,8 +36,8 @@ class InboxDoor:
         Raises: PeerError: `malformed`, `unknown_agent`, `bad_signature`. RateLimitedError.
         """
         poll, signature = read_poll(header)
-        with self.database.read() as session:
-            hospital = directory.hospital(session, poll.agent)
+        with self.database.read() as connection:
+            hospital = directory.hospital(connection, poll.agent)
         if hospital is None:
             raise PeerError(
                 ErrorCode.UNKNOWN_AGENT, "the caller is not a registered hospital; register first"
@@ -52,8 +52,8 @@ class InboxDoor:
 
     def waiting(self, agent: AgentId, after: int) -> list[InboxMessage]:
         """The next messages beyond the cursor, within the limits of one answer."""
-        with self.database.read() as session:
-            return outbox.waiting(session, agent, after, items=_MAX_ITEMS, max_bytes=_MAX_BYTES)
+        with self.database.read() as connection:
+            return outbox.waiting(connection, agent, after, items=_MAX_ITEMS, max_bytes=_MAX_BYTES)
 
 
 def as_json(messages: list[InboxMessage]) -> bytes:

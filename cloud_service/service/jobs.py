@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection
 
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
@@ -70,14 +70,14 @@ class Jobs:
         """
         now = self.clock()
         self._check_profile(study, plan)
-        with self.database.write() as session:
-            certificates = self._invite(session, plan)
+        with self.database.write() as connection:
+            certificates = self._invite(connection, plan)
             manifest = self._manifest(study, plan, sorted(certificates), now)
             self._check_size(manifest)
             step = coordinator.create(manifest, certificates, now)
             stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
-            jobs.add(session, stored)
-            recorder = Recorder(self.database, session, stored, self.keys.identity, now)
+            jobs.add(connection, stored)
+            recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
             recorder.take(step)
             news = recorder.finish()
         self.aftermath.follow(manifest.job, news)
@@ -96,8 +96,8 @@ class Jobs:
                 ErrorCode.POLICY_PROFILE, "profile paper is for test data: the study must be marked synthetic"
             )
 
-    def _invite(self, session: Session, plan: JobPlan) -> dict[AgentId, bytes]:
-        rows = {row.id: row for row in directory.hospitals(session)}
+    def _invite(self, connection: Connection, plan: JobPlan) -> dict[AgentId, bytes]:
+        rows = {row.id: row for row in directory.hospitals(connection)}
         if plan.invited is None:
             chosen = [agent for agent, row in rows.items() if self._is_member(row.certificate)]
         else:
@@ -171,16 +171,16 @@ class Jobs:
 
     def get(self, job_id: str) -> StoredJob:
         """One job. Raises: UnknownThingError."""
-        with self.database.read() as session:
-            stored = jobs.load(session, job_id)
+        with self.database.read() as connection:
+            stored = jobs.load(connection, job_id)
         if stored is None:
             raise UnknownThingError("there is no such job")
         return stored
 
     def costs(self, job_id: str) -> list[journal.Cost]:
         """What the job has cost."""
-        with self.database.read() as session:
-            return journal.costs(session, job_id)
+        with self.database.read() as connection:
+            return journal.costs(connection, job_id)
 
     def page(
         self, *, study: str | None, state: CloudState | None, before: str | None, limit: int
@@ -188,20 +188,20 @@ class Jobs:
         """Jobs from the newest on. Args: before: the last job of the page before."""
         last = None if before is None else self.get(before)
         cursor = None if last is None else (last.created, last.job.manifest.job)
-        with self.database.read() as session:
-            return jobs.page(session, study=study, state=state, before=cursor, limit=limit)
+        with self.database.read() as connection:
+            return jobs.page(connection, study=study, state=state, before=cursor, limit=limit)
 
     def cancel(self, job_id: str) -> StoredJob:
         """Stop a job. Raises: UnknownThingError. ConflictError: it is over already."""
-        with self.database.write() as session:
-            stored = jobs.load(session, job_id, lock=True)
+        with self.database.write() as connection:
+            stored = jobs.load(connection, job_id, lock=True)
             if stored is None:
                 raise UnknownThingError("there is no such job")
             try:
                 step = coordinator.cancel(stored.job)
             except PeerError as error:
                 raise ConflictError(str(error)) from None
-            recorder = Recorder(self.database, session, stored, self.keys.identity, self.clock())
+            recorder = Recorder(self.database, connection, stored, self.keys.identity, self.clock())
             recorder.take(step)
             news = recorder.finish()
         self.aftermath.follow(JobId(job_id), news)
@@ -209,7 +209,7 @@ class Jobs:
 
     def events(self, job_id: str, after: int, limit: int) -> list[journal.Event]:
         """The job's story beyond the event `after`. Raises: UnknownThingError."""
-        with self.database.read() as session:
-            if jobs.state(session, job_id) is None:
+        with self.database.read() as connection:
+            if jobs.state(connection, job_id) is None:
                 raise UnknownThingError("there is no such job")
-            return journal.events(session, job_id, after=after, limit=limit)
+            return journal.events(connection, job_id, after=after, limit=limit)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection
 
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
@@ -70,97 +70,83 @@ class MessageDoor:
         envelope = sealed.envelope
         if envelope.to != CLOUD:
             raise PeerError(ErrorCode.MALFORMED, "message: it is not addressed to the cloud")
-        verify(sealed, self._public_key(envelope.job, envelope.sender))
+        with self.database.read() as connection:
+            certificate = _certificate(connection, envelope.job, envelope.sender)
+            prior = messages.prior(connection, envelope)
+            looks = prior is None and envelope.type is MessageType.CONTRIBUTION
+            stored = jobs.load(connection, envelope.job) if looks else None
+        verify(sealed, self.membership.agent(certificate).public_key)
         self.presence.saw(AgentId(envelope.sender))
         self.rates.spend(envelope.sender)
-        with self.database.read() as session:
-            prior = messages.prior(session, envelope)
         if prior is not None and prior.sha256 == messages.digest(raw):
             return _first_answer(prior)
-        verdict = None if prior is not None else self._examine(sealed)
-        return self._record(sealed, verdict)
+        return self._record(sealed, None if stored is None else self._examine(stored, sealed))
 
     def _gate(self, raw: bytes) -> None:
         """A long message: sender, length and signature before anything is parsed."""
         tail = read_tail(raw)
-        public_key = self._public_key(tail.job, tail.sender)
-        with self.database.read() as session:
-            stored = jobs.load(session, tail.job)
+        with self.database.read() as connection:
+            certificate = _certificate(connection, tail.job, tail.sender)
+            stored = jobs.load(connection, tail.job)
         if stored is None:
             raise _no_such_job()
         limit = longest(stored.job, tail.type, self.membership.public_key(stored.job.manifest.key_id).bits)
         if len(raw) > limit:
             raise PeerError(ErrorCode.TOO_LARGE, f"{tail.type}: at most {limit} bytes here, got {len(raw)}")
-        identity.verify(public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256)
+        identity.verify(
+            self.membership.agent(certificate).public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256
+        )
 
-    def _public_key(self, job_id: str, sender: str) -> bytes:
-        """The key a sender must sign with: of the certificate it was invited with, if it still is a member."""
-        with self.database.read() as session:
-            der = jobs.certificate(session, job_id, sender)
-            if der is None:
-                hospital = directory.hospital(session, sender)
-                der = None if hospital is None else hospital.certificate
-        if der is None:
-            raise PeerError(ErrorCode.UNKNOWN_AGENT, "the sender is not a registered hospital")
-        return self.membership.agent(der).public_key
-
-    def _examine(self, sealed: Sealed) -> Verdict:
+    def _examine(self, stored: StoredJob, sealed: Sealed) -> Verdict:
         """The dear checks of a contribution, without a lock; the cheap ones first."""
-        envelope = sealed.envelope
-        if envelope.type is not MessageType.CONTRIBUTION:
-            return None
-        with self.database.read() as session:
-            stored = jobs.load(session, envelope.job)
-        if stored is None:
-            raise _no_such_job()
         try:
             coordinator.receive(stored.job, sealed, self.clock())
         except PeerError:
             return None  # the locked part comes to the same end, and records it
         try:
             return check_contribution(
-                stored.job, envelope, self.membership.keys_of(stored.job.manifest.key_id)
+                stored.job, sealed.envelope, self.membership.keys_of(stored.job.manifest.key_id)
             )
         except PeerError as error:
             return error
 
     def _record(self, sealed: Sealed, verdict: Verdict) -> bytes:
-        with self.database.write() as session:
-            stored = jobs.load(session, sealed.envelope.job, lock=True)
+        with self.database.write() as connection:
+            stored = jobs.load(connection, sealed.envelope.job, lock=True)
             if stored is None:
                 raise _no_such_job()
-            prior = messages.prior(session, sealed.envelope)
+            prior = messages.prior(connection, sealed.envelope)
             if prior is not None:
-                outcome = self._conflict(session, sealed, prior)
+                outcome = self._conflict(connection, sealed, prior)
             else:
-                outcome = self._step(session, stored, sealed, verdict)
+                outcome = self._step(connection, stored, sealed, verdict)
         self.aftermath.follow(sealed.envelope.job, outcome.news)
         if outcome.refusal is not None:
             raise outcome.refusal
         return outcome.reply
 
-    def _conflict(self, session: Session, sealed: Sealed, prior: Prior) -> _Outcome:
+    def _conflict(self, connection: Connection, sealed: Sealed, prior: Prior) -> _Outcome:
         if prior.sha256 == messages.digest(sealed.raw):
             return _Outcome(_first_answer(prior))
-        messages.keep_evidence(session, sealed, prior, self.clock())
+        messages.keep_evidence(connection, sealed, prior, self.clock())
         text = f"another {sealed.envelope.type} of {sealed.envelope.sender} was taken in its place; both are kept"
         return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text))
 
-    def _step(self, session: Session, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> _Outcome:
+    def _step(self, connection: Connection, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> _Outcome:
         now = self.clock()
-        recorder = Recorder(self.database, session, stored, self.signer, now)
+        recorder = Recorder(self.database, connection, stored, self.signer, now)
         try:
             step = coordinator.receive(stored.job, sealed, now)
             if sealed.envelope.type is MessageType.CONTRIBUTION:
                 self._keep(stored, sealed, verdict)
         except PeerError as error:
-            return self._refuse(recorder, session, stored, sealed, error)
+            return self._refuse(recorder, connection, stored, sealed, error)
         recorder.heard(sealed)
         recorder.take(step, contribution=sealed)
         if sealed.envelope.type is MessageType.ATTEST:
-            _keep_tree(session, sealed)
+            _keep_tree(connection, sealed)
         reply = recorder.receipt(sealed)
-        messages.add(session, sealed, reply, now)
+        messages.add(connection, sealed, reply, now)
         return _Outcome(reply, news=recorder.finish())
 
     def _keep(self, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> None:
@@ -173,14 +159,25 @@ class MessageDoor:
         self.aftermath.checked.put(stored.job, AgentId(sealed.envelope.sender), verdict)
 
     def _refuse(
-        self, recorder: Recorder, session: Session, stored: StoredJob, sealed: Sealed, error: PeerError
+        self, recorder: Recorder, connection: Connection, stored: StoredJob, sealed: Sealed, error: PeerError
     ) -> _Outcome:
         """Note the refusal in the sender's chain. Raises: PeerError: it is not the sender's next message."""
         job = coordinator.refused(stored.job, sealed)
         recorder.heard(sealed, refused=error)
         recorder.take(Step(job))
-        messages.add(session, sealed, str(error).encode(), self.clock(), refused=error.code.value)
+        messages.add(connection, sealed, str(error).encode(), self.clock(), refused=error.code.value)
         return _Outcome(b"", error, recorder.finish())
+
+
+def _certificate(connection: Connection, job_id: str, sender: str) -> bytes:
+    """The certificate a sender was invited with, or has registered with if it was not."""
+    der = jobs.certificate(connection, job_id, sender)
+    if der is None:
+        hospital = directory.hospital(connection, sender)
+        if hospital is None:
+            raise PeerError(ErrorCode.UNKNOWN_AGENT, "the sender is not a registered hospital")
+        der = bytes(hospital.certificate)
+    return der
 
 
 def _first_answer(prior: Prior) -> bytes:
@@ -189,11 +186,13 @@ def _first_answer(prior: Prior) -> bytes:
     return prior.reply
 
 
-def _keep_tree(session: Session, sealed: Sealed) -> None:
+def _keep_tree(connection: Connection, sealed: Sealed) -> None:
     body = sealed.envelope.body
     if body["tree"] is not None:
         envelope = sealed.envelope
-        journal.add_tree(session, envelope.job, envelope.sender, str(body["tree_sha256"]), str(body["tree"]))
+        journal.add_tree(
+            connection, envelope.job, envelope.sender, str(body["tree_sha256"]), str(body["tree"])
+        )
 
 
 def _no_such_job() -> PeerError:

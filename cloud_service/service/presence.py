@@ -33,5 +33,5 @@ class Presence:
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if unsaved:
-            with database.write() as session:
-                directory.touch_hospitals(session, unsaved)
+            with database.write() as connection:
+                directory.touch_hospitals(connection, unsaved)

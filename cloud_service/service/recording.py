@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection
 
 from cloud_service.service.notifier import inbox_of, story_of
 from cloud_service.store import jobs, journal, messages, outbox
@@ -44,10 +44,10 @@ class Recorder:
     """Collects what a step changes and writes it by `finish`; the caller's transaction commits it."""
 
     def __init__(
-        self, database: Database, session: Session, before: StoredJob, signer: Signer, now: int
+        self, database: Database, connection: Connection, before: StoredJob, signer: Signer, now: int
     ) -> None:
         self._database = database
-        self._session = session
+        self._connection = connection
         self._before = before
         self._signer = signer
         self._now = now
@@ -84,9 +84,9 @@ class Recorder:
                 case AcceptContribution():
                     if contribution is None:
                         raise InternalError("a step accepts a contribution that did not come")
-                    messages.add_contribution(self._session, contribution)
+                    messages.add_contribution(self._connection, contribution)
                 case DropContributions():
-                    messages.drop_contributions(self._session, self.job.manifest.job)
+                    messages.drop_contributions(self._connection, self.job.manifest.job)
                     self._dropped = True
                 case ComputeSum():
                     self._sum_is_due = True
@@ -103,21 +103,21 @@ class Recorder:
 
     def finish(self) -> News:
         """Write everything."""
-        session, job = self._session, self.job.manifest.job
-        jobs.save(session, self._before, self.job, audited=self._audited, now=self._now)
+        connection, job = self._connection, self.job.manifest.job
+        jobs.save(connection, self._before, self.job, audited=self._audited, now=self._now)
         if self._entries:
-            journal.add_audit(session, job, self._entries)
+            journal.add_audit(connection, job, self._entries)
         if self._notes:
-            journal.add_events(session, job, self._notes, self._now)
+            journal.add_events(connection, job, self._notes, self._now)
         if self._counts:
             costs = [
                 journal.Cost(kind, count, self._costs[kind]) for kind, count in sorted(self._counts.items())
             ]
-            journal.add_costs(session, job, costs)
+            journal.add_costs(connection, job, costs)
         if self._out:
-            self._database.lock_outbox(session)
+            self._database.lock_outbox(connection)
         for sealed, receivers in self._out:
-            outbox.add(session, sealed, receivers, self._now)
+            outbox.add(connection, sealed, receivers, self._now)
         woken = {agent for _, agents in self._out for agent in agents}
         keys = frozenset(map(inbox_of, woken)) | ({story_of(job)} if self._notes else set())
         return News(keys, self._sum_is_due, self._dropped)
@@ -140,7 +140,7 @@ class Recorder:
         self._costs[f"out:{broadcast.type}"] += len(receivers) * len(sealed.raw)
         self._out.append((sealed, receivers))
         if broadcast.type is MessageType.AGGREGATE:
-            journal.add_aggregate(self._session, sealed, self._now)
+            journal.add_aggregate(self._connection, sealed, self._now)
 
     def _seal(self, kind: MessageType, number: int, attempt: int, to: str, body: WireModel) -> Sealed:
         address = Address(kind, self.job.manifest.job, self.job.mh, number, attempt, CLOUD, to)

@@ -66,8 +66,8 @@ class Results:
         agreed = self.result(job_id).tree_sha256
         if agreed is None:
             raise NotPublishedError("not every hospital of this job has attested the same tree yet")
-        with self.database.read() as session:
-            text = journal.trees(session, job_id).get(agreed)
+        with self.database.read() as connection:
+            text = journal.trees(connection, job_id).get(agreed)
         tree = None if text is None else _tree_of(text)
         if tree is None:
             raise NotPublishedError("the hospitals of this job have attested the tree's hash only")
@@ -82,8 +82,8 @@ class Results:
         return predict(tree, schema, record, "class")
 
     def _done(self, job_id: str) -> StoredJob:
-        with self.database.read() as session:
-            stored = jobs.load(session, job_id)
+        with self.database.read() as connection:
+            stored = jobs.load(connection, job_id)
         if stored is None:
             raise UnknownThingError("there is no such job")
         if stored.job.state is not CloudState.DONE:

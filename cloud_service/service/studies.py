@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.store import directory
 from cloud_service.store.database import Database
-from cloud_service.store.tables import Study
 from shared.errors import InputError
 from shared.ids import is_valid_id
 from shared.tree.schema import Schema
@@ -55,8 +56,8 @@ class Studies:
             "created": self.clock(),
         }
         try:
-            with self.database.write() as session:
-                directory.add_study(session, values)
+            with self.database.write() as connection:
+                directory.add_study(connection, values)
         except IntegrityError:
             return self._same(study)
         return self.get(study.id)
@@ -71,8 +72,8 @@ class Studies:
 
     def get(self, study_id: str) -> StudyView:
         """One study. Raises: UnknownThingError."""
-        with self.database.read() as session:
-            row = directory.study(session, study_id)
+        with self.database.read() as connection:
+            row = directory.study(connection, study_id)
         if row is None:
             raise UnknownThingError(
                 f"there is no study {study_id}" if is_valid_id(study_id) else "no such study"
@@ -81,21 +82,21 @@ class Studies:
 
     def all(self) -> list[StudyView]:
         """Every study, by id."""
-        with self.database.read() as session:
-            return [_view(row) for row in directory.studies(session)]
+        with self.database.read() as connection:
+            return [_view(row) for row in directory.studies(connection)]
 
 
 def _essence(study: StudyView) -> tuple[object, ...]:
     return study.question, study.schema, study.publish_tree, study.disclosure, study.synthetic
 
 
-def _view(row: Study) -> StudyView:
+def _view(row: Row[Any]) -> StudyView:
     return StudyView(
         id=row.id,
         question=row.question,
         schema=SchemaSpec.model_validate_json(row.schema),
         publish_tree=row.publish_tree,
-        disclosure=row.disclosure,  # type: ignore[arg-type]  # written from a StudyView only
+        disclosure=row.disclosure,
         synthetic=row.synthetic,
         created=row.created,
     )

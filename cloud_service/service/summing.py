@@ -40,19 +40,19 @@ class Summer:
 
     def sum_complete_rounds(self) -> int:
         """Sum every round that waits for it; the number of aggregates committed."""
-        with self.database.read() as session:
-            waiting = jobs.complete_rounds(session)
+        with self.database.read() as connection:
+            waiting = jobs.complete_rounds(connection)
         return sum(self.sum_round(job) for job in waiting)
 
     def sum_round(self, job_id: JobId) -> bool:
         """Sum the open round of a job if it is complete; whether this call committed the aggregate."""
-        with self.database.read() as session:
-            stored = jobs.load(session, job_id)
+        with self.database.read() as connection:
+            stored = jobs.load(connection, job_id)
             if stored is None or not _is_complete(stored):
                 return False
             checked = self.aftermath.checked.of_round(stored.job)
             missing = [agent for agent in stored.job.roster if agent not in checked]
-            kept = messages.contributions(session, job_id) if missing else {}
+            kept = messages.contributions(connection, job_id) if missing else {}
         began = time.thread_time()
         keys = self.membership.keys_of(stored.job.manifest.key_id)
         checked |= {agent: _check_again(stored, kept[agent], keys) for agent in missing if agent in kept}
@@ -65,12 +65,12 @@ class Summer:
         job_id = stored.job.manifest.job
         now = self.clock()
         try:
-            with self.database.write() as session:
-                latest = jobs.load(session, job_id, lock=True)
+            with self.database.write() as connection:
+                latest = jobs.load(connection, job_id, lock=True)
                 if latest is None:
                     return False
                 step = coordinator.summed(latest.job, stored.job.round, stored.job.attempt, sums, now)
-                recorder = Recorder(self.database, session, latest, self.signer, now)
+                recorder = Recorder(self.database, connection, latest, self.signer, now)
                 recorder.spent("cpu:sum", microseconds)
                 recorder.take(step)
                 news = recorder.finish()

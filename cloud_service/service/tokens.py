@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service.rates import Rates
 from cloud_service.service.refusals import NotSignedInError
 from cloud_service.store import directory
 from cloud_service.store.database import Database
-from cloud_service.store.tables import ApiToken
 from shared.errors import InputError
 from shared.ids import is_valid_id
 from shared.rng import random_token
@@ -34,23 +35,23 @@ class Tokens:
             )
         token = random_token()
         try:
-            with self.database.write() as session:
-                directory.add_token(session, label, _digest(token), self.clock())
+            with self.database.write() as connection:
+                directory.add_token(connection, label, _digest(token), self.clock())
         except IntegrityError:
             raise InputError(
                 "there is, or was, a token with this label", where="--label", remedy="Choose another."
             ) from None
         return token
 
-    def all(self) -> list[ApiToken]:
+    def all(self) -> list[Row[Any]]:
         """Every token ever given out: label and times, never the token."""
-        with self.database.read() as session:
-            return directory.tokens(session)
+        with self.database.read() as connection:
+            return directory.tokens(connection)
 
     def revoke(self, label: str) -> None:
         """End a token at once. Raises: InputError: no living token has this label."""
-        with self.database.write() as session:
-            found = directory.revoke_token(session, label, self.clock())
+        with self.database.write() as connection:
+            found = directory.revoke_token(connection, label, self.clock())
         if not found:
             raise InputError(
                 "no living token has this label",
@@ -60,13 +61,13 @@ class Tokens:
 
     def recognise(self, token: str) -> str:
         """The label of a living token. Raises: NotSignedInError. RateLimitedError."""
-        with self.database.read() as session:
+        with self.database.read() as connection:
             # Looked up by hash: how long the look-up takes says nothing about the token.
-            row = directory.token(session, _digest(token))
-        if row is None:
+            label = directory.token_label(connection, _digest(token))
+        if label is None:
             raise NotSignedInError("the token is not known here, or was revoked")
-        self.rates.spend(f"token {row.label}")
-        return row.label
+        self.rates.spend(f"token {label}")
+        return label
 
 
 def _digest(token: str) -> str:

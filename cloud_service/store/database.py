@@ -1,5 +1,8 @@
 """The way to the database: engine, read and write transactions. SQLite and PostgreSQL behave alike from here.
 
+Statements are built once, at import, and run on plain connections: a message costs some ten of them, and building
+them anew or passing through the ORM's unit of work took most of its time.
+
 SQLite: WAL with synchronous=FULL (a commit is on disk before its receipt leaves, rule C1), BEGIN IMMEDIATE, one
 writer at a time in this process by a lock, so that nobody waits in SQLite's sleeping busy handler.
 PostgreSQL: read committed; who changes a job locks its row (rule C6).
@@ -22,7 +25,6 @@ from sqlalchemy.exc import (
     OperationalError,
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
-from sqlalchemy.orm import Session
 
 from shared.errors import ErrorCode, InputError, TemporaryError
 
@@ -43,7 +45,7 @@ class AuditUnavailableError(TemporaryError):
 
 
 class Database:
-    """One engine. `read` and `write` give sessions; leaving `write` without an exception commits."""
+    """One engine. `read` and `write` give connections; leaving `write` without an exception commits."""
 
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
@@ -52,40 +54,37 @@ class Database:
         self._one_writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
 
     @contextmanager
-    def read(self) -> Iterator[Session]:
+    def read(self) -> Iterator[Connection]:
         """A transaction that changes nothing. Raises: AuditUnavailableError: the database cannot be reached."""
         try:
-            with Session(self.engine, autoflush=False, expire_on_commit=False) as session:
-                yield session
+            with self.engine.connect() as connection:
+                yield connection
         except (OperationalError, InterfaceError, PoolTimeoutError):
             raise AuditUnavailableError from None
 
     @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self) -> Iterator[Connection]:
         """A transaction that commits at its end, or leaves no trace.
 
         Raises: AuditUnavailableError: it cannot be written (a violated unique key passes as IntegrityError).
         """
         with self._one_writer:
             try:
-                with (
-                    Session(self._writing, autoflush=False, expire_on_commit=False) as session,
-                    session.begin(),
-                ):
-                    yield session
+                with self._writing.begin() as connection:
+                    yield connection
             except IntegrityError:
                 raise
             except (DBAPIError, PoolTimeoutError):
                 raise AuditUnavailableError from None
 
-    def lock_outbox(self, session: Session) -> None:
+    def lock_outbox(self, connection: Connection) -> None:
         """Let ids of the outbox become visible in their order, so that no reader's cursor passes one by.
 
         PostgreSQL draws ids before commit; held until the commit, this lock keeps a later id from being seen
         first. SQLite has one writer anyway.
         """
         if not self.is_sqlite:
-            session.connection().exec_driver_sql(f"SELECT pg_advisory_xact_lock({_OUTBOX_LOCK})")
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_OUTBOX_LOCK})")
 
     def forget_deleted(self) -> None:
         """SQLite: empty the write-ahead log, so that bytes deleted from the tables are gone from the disk."""

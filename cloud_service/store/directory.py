@@ -3,98 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
 
-from cloud_service.store.tables import ApiToken, FederationDocument, Hospital, Study
+from cloud_service.store.tables import ApiToken, FederationDocument, Hospital, Study, table_of
+
+_FEDERATIONS: Final = table_of(FederationDocument)
+_HOSPITALS: Final = table_of(Hospital)
+_STUDIES: Final = table_of(Study)
+_TOKENS: Final = table_of(ApiToken)
+_F, _H, _S, _T = _FEDERATIONS.c, _HOSPITALS.c, _STUDIES.c, _TOKENS.c
+
+_NEWEST: Final = select(_FEDERATIONS).order_by(_F.id.desc()).limit(1)
+_NEWEST_ID: Final = select(_F.id).order_by(_F.id.desc()).limit(1)
+_OF_KEY: Final = _NEWEST.where(_F.key_id == bindparam("key"))
+_SAME_DOCUMENT: Final = delete(_FEDERATIONS).where(_F.sha256 == bindparam("same"))
+_HOSPITAL: Final = select(_HOSPITALS).where(_H.id == bindparam("agent"))
+_ALL_HOSPITALS: Final = select(_HOSPITALS).order_by(_H.id)
+_SEEN: Final = (
+    update(_HOSPITALS)
+    .where(_H.id == bindparam("agent"), _H.last_seen < bindparam("seen"))
+    .values(last_seen=bindparam("seen"))
+)
+_STUDY: Final = select(_STUDIES).where(_S.id == bindparam("study"))
+_ALL_STUDIES: Final = select(_STUDIES).order_by(_S.id)
+_TOKEN: Final = select(_T.label).where(_T.sha256 == bindparam("hash"), _T.revoked.is_(None))
+_ALL_TOKENS: Final = select(_TOKENS).order_by(_T.id)
 
 
-def newest_federation(session: Session) -> FederationDocument | None:
+def newest_federation(connection: Connection) -> Row[Any] | None:
     """The federation document in force."""
-    return session.scalars(
-        select(FederationDocument).order_by(FederationDocument.id.desc()).limit(1)
-    ).one_or_none()
+    return connection.execute(_NEWEST).one_or_none()
 
 
-def newest_federation_id(session: Session) -> int:
+def newest_federation_id(connection: Connection) -> int:
     """Its id; 0 before any was joined."""
-    query = select(FederationDocument.id).order_by(FederationDocument.id.desc()).limit(1)
-    return session.scalar(query) or 0
+    return connection.scalar(_NEWEST_ID) or 0
 
 
-def federation_of_key(session: Session, key_id: str) -> FederationDocument | None:
+def federation_of_key(connection: Connection, key_id: str) -> Row[Any] | None:
     """The newest document of the epoch with this Paillier key."""
-    query = select(FederationDocument).where(FederationDocument.key_id == key_id)
-    return session.scalars(query.order_by(FederationDocument.id.desc()).limit(1)).one_or_none()
+    return connection.execute(_OF_KEY, {"key": key_id}).one_or_none()
 
 
-def put_federation(session: Session, values: Mapping[str, Any]) -> None:
+def put_federation(connection: Connection, values: Mapping[str, Any]) -> None:
     """A newer federation document, or a new certificate of this cloud under the same one."""
-    session.execute(delete(FederationDocument).where(FederationDocument.sha256 == values["sha256"]))
-    session.execute(insert(FederationDocument), [dict(values)])
+    connection.execute(_SAME_DOCUMENT, {"same": values["sha256"]})
+    connection.execute(insert(_FEDERATIONS), dict(values))
 
 
-def hospital(session: Session, agent: str) -> Hospital | None:
+def hospital(connection: Connection, agent: str) -> Row[Any] | None:
     """A registered hospital."""
-    return session.get(Hospital, agent)
+    return connection.execute(_HOSPITAL, {"agent": agent}).one_or_none()
 
 
-def hospitals(session: Session) -> list[Hospital]:
+def hospitals(connection: Connection) -> list[Row[Any]]:
     """All registered hospitals by id."""
-    return list(session.scalars(select(Hospital).order_by(Hospital.id)))
+    return list(connection.execute(_ALL_HOSPITALS))
 
 
-def put_hospital(session: Session, agent: str, values: Mapping[str, Any], now: int) -> None:
+def put_hospital(connection: Connection, agent: str, values: Mapping[str, Any], now: int) -> None:
     """Register a hospital, or note its new certificate and version."""
-    changed = session.execute(
-        update(Hospital).where(Hospital.id == agent).values(**values, last_seen=now).returning(Hospital.id)
-    )
-    if changed.first() is None:
-        session.execute(insert(Hospital), [{"id": agent, "registered": now, "last_seen": now, **values}])
+    changes = {**values, "last_seen": now}
+    changed = connection.execute(update(_HOSPITALS).where(_H.id == agent).values(changes))
+    if changed.rowcount == 0:
+        connection.execute(insert(_HOSPITALS), {"id": agent, "registered": now, **changes})
 
 
-def touch_hospitals(session: Session, seen: Mapping[str, int]) -> None:
+def touch_hospitals(connection: Connection, seen: Mapping[str, int]) -> None:
     """Note when hospitals were last heard of (Unix seconds)."""
-    for agent, time in seen.items():
-        session.execute(
-            update(Hospital).where(Hospital.id == agent, Hospital.last_seen < time).values(last_seen=time)
-        )
+    connection.execute(_SEEN, [{"agent": agent, "seen": time} for agent, time in seen.items()])
 
 
-def study(session: Session, study_id: str) -> Study | None:
+def study(connection: Connection, study_id: str) -> Row[Any] | None:
     """A study."""
-    return session.get(Study, study_id)
+    return connection.execute(_STUDY, {"study": study_id}).one_or_none()
 
 
-def studies(session: Session) -> list[Study]:
+def studies(connection: Connection) -> list[Row[Any]]:
     """All studies by id."""
-    return list(session.scalars(select(Study).order_by(Study.id)))
+    return list(connection.execute(_ALL_STUDIES))
 
 
-def add_study(session: Session, values: Mapping[str, Any]) -> None:
+def add_study(connection: Connection, values: Mapping[str, Any]) -> None:
     """A new study. Raises: IntegrityError: the id is taken."""
-    session.execute(insert(Study), [dict(values)])
+    connection.execute(insert(_STUDIES), dict(values))
 
 
-def token(session: Session, sha256: str) -> ApiToken | None:
-    """The token with this hash, unless it was revoked."""
-    query = select(ApiToken).where(ApiToken.sha256 == sha256, ApiToken.revoked.is_(None))
-    return session.scalars(query).one_or_none()
+def token_label(connection: Connection, sha256: str) -> str | None:
+    """The label of the token with this hash, unless it was revoked."""
+    found: str | None = connection.scalar(_TOKEN, {"hash": sha256})
+    return found
 
 
-def tokens(session: Session) -> list[ApiToken]:
+def tokens(connection: Connection) -> list[Row[Any]]:
     """All tokens ever given out, oldest first."""
-    return list(session.scalars(select(ApiToken).order_by(ApiToken.id)))
+    return list(connection.execute(_ALL_TOKENS))
 
 
-def add_token(session: Session, label: str, sha256: str, now: int) -> None:
+def add_token(connection: Connection, label: str, sha256: str, now: int) -> None:
     """A new token. Raises: IntegrityError: the label is taken."""
-    session.execute(insert(ApiToken), [{"label": label, "sha256": sha256, "created": now, "revoked": None}])
+    connection.execute(insert(_TOKENS), {"label": label, "sha256": sha256, "created": now, "revoked": None})
 
 
-def revoke_token(session: Session, label: str, now: int) -> bool:
+def revoke_token(connection: Connection, label: str, now: int) -> bool:
     """End a token's life; whether there was a living one of that label."""
-    query = update(ApiToken).where(ApiToken.label == label, ApiToken.revoked.is_(None)).values(revoked=now)
-    return session.execute(query.returning(ApiToken.id)).first() is not None
+    query = update(_TOKENS).where(_T.label == label, _T.revoked.is_(None)).values(revoked=now)
+    return connection.execute(query).rowcount > 0

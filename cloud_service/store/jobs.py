@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import insert, literal, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, Row, bindparam, insert, literal, select, tuple_, update
 
-from cloud_service.store.tables import JobMember, JobRow
+from cloud_service.store.tables import JobMember, JobRow, table_of
 from shared.errors import JobCode
 from shared.ids import AgentId, JobId, StudyId
 from shared.protocol.envelopes import Chain
@@ -21,7 +20,25 @@ from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Prompt
 
-_OVER: Final = [state.value for state in TERMINAL_CLOUD_STATES]
+_JOBS: Final = table_of(JobRow)
+_MEMBERS: Final = table_of(JobMember)
+_J, _M = _JOBS.c, _MEMBERS.c
+
+_LOAD: Final = select(_JOBS).where(_J.id == bindparam("job"))
+_LOCK: Final = _LOAD.with_for_update()
+_LOAD_MEMBERS: Final = select(_MEMBERS).where(_M.job == bindparam("job")).order_by(_M.agent)
+_STATE: Final = select(_J.state).where(_J.id == bindparam("job"))
+_CERTIFICATE: Final = select(_M.certificate).where(_M.job == bindparam("job"), _M.agent == bindparam("agent"))
+_OVERDUE: Final = select(_J.id).where(
+    _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
+)
+# The roster is a JSON list of ids of [a-z0-9-], so a quoted id is found exactly.
+_MISSING: Final = select(_M.agent).where(
+    _M.job == _J.id, _M.contributed.is_(None), _J.roster.contains(literal('"').concat(_M.agent).concat('"'))
+)
+_COMPLETE: Final = select(_J.id).where(_J.state == CloudState.COLLECTING.value, ~_MISSING.exists())
+_ADD: Final = insert(_JOBS)
+_ADD_MEMBERS: Final = insert(_MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +63,14 @@ def _signed(raw: bytes) -> SignedEnvelope:
     return SignedEnvelope.model_validate_json(raw)
 
 
-def load(session: Session, job_id: str, *, lock: bool = False) -> StoredJob | None:
+def load(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJob | None:
     """The job with all its members. `lock`: nobody else may change it before this transaction ends (C6)."""
-    query = select(JobRow).where(JobRow.id == job_id)
-    row = session.scalars(query.with_for_update() if lock else query).one_or_none()
-    return None if row is None else _stored(session, row)
+    row = connection.execute(_LOCK if lock else _LOAD, {"job": job_id}).one_or_none()
+    return None if row is None else _stored(connection, row)
 
 
 def page(
-    session: Session,
+    connection: Connection,
     *,
     study: str | None,
     state: CloudState | None,
@@ -62,82 +78,103 @@ def page(
     limit: int,
 ) -> list[StoredJob]:
     """Jobs from the newest on. `before`: creation time and id of the last job of the page before."""
-    query = select(JobRow).order_by(JobRow.created.desc(), JobRow.id.desc()).limit(limit)
+    query = select(_JOBS).order_by(_J.created.desc(), _J.id.desc()).limit(limit)
     if study is not None:
-        query = query.where(JobRow.study == study)
+        query = query.where(_J.study == study)
     if state is not None:
-        query = query.where(JobRow.state == state.value)
+        query = query.where(_J.state == state.value)
     if before is not None:
-        time, job_id = before
-        query = query.where((JobRow.created < time) | ((JobRow.created == time) & (JobRow.id < job_id)))
-    return [_stored(session, row) for row in session.scalars(query)]
+        query = query.where(tuple_(_J.created, _J.id) < before)
+    return [_stored(connection, row) for row in connection.execute(query).all()]
 
 
-def overdue(session: Session, now: int) -> list[JobId]:
+def overdue(connection: Connection, now: int) -> list[JobId]:
     """Living jobs whose deadline has passed."""
-    query = select(JobRow.id).where(JobRow.state.not_in(_OVER), JobRow.deadline <= now)
-    return [JobId(job) for job in session.scalars(query)]
+    return [JobId(job) for job in connection.scalars(_OVERDUE, {"now": now})]
 
 
-def complete_rounds(session: Session) -> list[JobId]:
-    """Jobs that collect and may have all contributions: no member of the roster is known to be missing."""
-    missing = select(JobMember.agent).where(
-        JobMember.job == JobRow.id,
-        JobMember.contributed.is_(None),
-        # The roster is a JSON list of ids of [a-z0-9-], so a quoted id is found exactly.
-        JobRow.roster.contains(literal('"').concat(JobMember.agent).concat('"')),
-    )
-    query = select(JobRow.id).where(JobRow.state == CloudState.COLLECTING.value, ~missing.exists())
-    return [JobId(job) for job in session.scalars(query)]
+def complete_rounds(connection: Connection) -> list[JobId]:
+    """Jobs that collect and lack no contribution of their roster."""
+    return [JobId(job) for job in connection.scalars(_COMPLETE)]
 
 
-def state(session: Session, job_id: str) -> CloudState | None:
+def state(connection: Connection, job_id: str) -> CloudState | None:
     """Where a job stands; None: there is no such job."""
-    found = session.scalar(select(JobRow.state).where(JobRow.id == job_id))
+    found = connection.scalar(_STATE, {"job": job_id})
     return None if found is None else CloudState(found)
 
 
-def certificate(session: Session, job_id: str, agent: str) -> bytes | None:
+def certificate(connection: Connection, job_id: str, agent: str) -> bytes | None:
     """DER of the certificate that `agent` was invited with; None: no such job, or not invited."""
-    return session.scalar(
-        select(JobMember.certificate).where(JobMember.job == job_id, JobMember.agent == agent)
+    found: bytes | None = connection.scalar(_CERTIFICATE, {"job": job_id, "agent": agent})
+    return found
+
+
+def add(connection: Connection, stored: StoredJob) -> None:
+    """A new job with its members."""
+    job = stored.job
+    fixed = {
+        "id": job.manifest.job,
+        "study": stored.study,
+        "manifest": job.manifest.canonical(),
+        "mh": job.mh,
+    }
+    times = {"audited": stored.audited, "created": stored.created, "started": None, "finished": None}
+    connection.execute(_ADD, [fixed | _changeable(job) | times])
+    nobody = Member(AgentId(""))
+    connection.execute(
+        _ADD_MEMBERS,
+        [
+            {"job": job.manifest.job, "agent": member.id, "certificate": member.certificate}
+            | _member_changes(nobody, member, everything=True)
+            for member in job.members.values()
+        ],
     )
 
 
-def add(session: Session, stored: StoredJob) -> None:
-    """A new job with its members."""
-    times = {"created": stored.created, "started": None, "finished": None}
-    row = _row(stored.job) | times | {"study": stored.study, "audited": stored.audited}
-    session.execute(insert(JobRow), [row])
-    session.execute(insert(JobMember), [_member_row(stored.job, m) for m in stored.job.members.values()])
-
-
-def save(session: Session, before: StoredJob, job: Job, *, audited: int, now: int) -> None:
+def save(connection: Connection, before: StoredJob, job: Job, *, audited: int, now: int) -> None:
     """Write what a step has changed."""
     started = before.started
     if started is None and job.state is CloudState.COLLECTING:
         started = now
     finished = now if before.finished is None and job.is_over else before.finished
-    row = _row(job) | {"audited": audited, "started": started, "finished": finished}
-    del row["manifest"], row["id"], row["mh"]
-    session.execute(update(JobRow).where(JobRow.id == job.manifest.job).values(row))
+    old = _changeable(before.job) | {
+        "audited": before.audited,
+        "started": before.started,
+        "finished": before.finished,
+    }
+    new = _changeable(job) | {"audited": audited, "started": started, "finished": finished}
+    changed = {name: value for name, value in new.items() if value != old[name]}
+    if changed:
+        connection.execute(_update_job(tuple(changed)), {"key_job": job.manifest.job, **changed})
     for agent, member in job.members.items():
-        if member is not before.job.members[agent]:
-            values = _member_row(job, member)
-            query = update(JobMember).where(
-                JobMember.job == values.pop("job"), JobMember.agent == values.pop("agent")
-            )
-            session.execute(query.values(values))
+        known = before.job.members[agent]
+        if member is not known:
+            changes = _member_changes(known, member)
+            key = {"key_job": job.manifest.job, "key_agent": agent}
+            connection.execute(_update_member(tuple(changes)), key | changes)
 
 
-def _stored(session: Session, row: JobRow) -> StoredJob:
-    members = session.scalars(select(JobMember).where(JobMember.job == row.id).order_by(JobMember.agent))
-    return StoredJob(
-        _job(row, list(members)), StudyId(row.study), row.audited, row.created, row.started, row.finished
+@lru_cache(maxsize=256)
+def _update_job(names: tuple[str, ...]) -> Any:
+    return (
+        update(_JOBS).where(_J.id == bindparam("key_job")).values({name: bindparam(name) for name in names})
     )
 
 
-def _job(row: JobRow, members: Sequence[JobMember]) -> Job:
+@lru_cache(maxsize=64)
+def _update_member(names: tuple[str, ...]) -> Any:
+    place = (_M.job == bindparam("key_job")) & (_M.agent == bindparam("key_agent"))
+    return update(_MEMBERS).where(place).values({name: bindparam(name) for name in names})
+
+
+def _stored(connection: Connection, row: Row[Any]) -> StoredJob:
+    members = connection.execute(_LOAD_MEMBERS, {"job": row.id}).all()
+    job = _job(row, {AgentId(member.agent): _member(member) for member in members})
+    return StoredJob(job, StudyId(row.study), row.audited, row.created, row.started, row.finished)
+
+
+def _job(row: Row[Any], members: Mapping[AgentId, Member]) -> Job:
     return Job(
         manifest=_manifest(row.manifest),
         mh=row.mh,
@@ -145,7 +182,7 @@ def _job(row: JobRow, members: Sequence[JobMember]) -> Job:
         round=row.round,
         attempt=row.attempt,
         roster=tuple(AgentId(agent) for agent in json.loads(row.roster)),
-        members={AgentId(member.agent): _member(member) for member in members},
+        members=members,
         slots=row.slots,
         prompts=tuple(Prompt.model_validate(prompt) for prompt in json.loads(row.prompts)),
         expected_state=row.expected_state,
@@ -159,7 +196,7 @@ def _job(row: JobRow, members: Sequence[JobMember]) -> Job:
     )
 
 
-def _member(row: JobMember) -> Member:
+def _member(row: Row[Any]) -> Member:
     return Member(
         id=AgentId(row.agent),
         chain=Chain(row.chain_seq, row.chain_prev),
@@ -172,11 +209,8 @@ def _member(row: JobMember) -> Member:
     )
 
 
-def _row(job: Job) -> dict[str, Any]:
+def _changeable(job: Job) -> dict[str, Any]:
     return {
-        "id": job.manifest.job,
-        "manifest": job.manifest.canonical(),
-        "mh": job.mh,
         "state": job.state.value,
         "round": job.round,
         "attempt": job.attempt,
@@ -195,16 +229,14 @@ def _row(job: Job) -> dict[str, Any]:
     }
 
 
-def _member_row(job: Job, member: Member) -> dict[str, Any]:
-    return {
-        "job": job.manifest.job,
-        "agent": member.id,
-        "certificate": member.certificate,
-        "chain_seq": member.chain.seq,
-        "chain_prev": member.chain.prev,
-        "accept": None if member.accept is None else member.accept.canonical(),
-        "declined": member.declined,
-        "contributed": member.contributed,
-        "decision": None if member.decision is None else member.decision.canonical(),
-        "attested": member.attested,
-    }
+def _member_changes(before: Member, member: Member, *, everything: bool = False) -> dict[str, Any]:
+    """The columns that a step has changed; signed envelopes are written out only if they are new."""
+    changes: dict[str, Any] = {"chain_seq": member.chain.seq, "chain_prev": member.chain.prev}
+    for name in ("declined", "contributed", "attested"):
+        if everything or getattr(member, name) != getattr(before, name):
+            changes[name] = getattr(member, name)
+    for name in ("accept", "decision"):
+        signed: SignedEnvelope | None = getattr(member, name)
+        if everything or signed is not getattr(before, name):
+            changes[name] = None if signed is None else signed.canonical()
+    return changes

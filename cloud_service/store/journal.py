@@ -5,15 +5,47 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import func, insert, select
+from sqlalchemy import BindParameter, Connection, bindparam, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
 
-from cloud_service.store.tables import AggregateRow, AuditRecord, JobCost, JobEvent, PublishedTree
+from cloud_service.store.tables import AggregateRow, AuditRecord, JobCost, JobEvent, PublishedTree, table_of
 from shared.protocol.effects import Note
 from shared.protocol.envelopes import Sealed
+
+_AUDIT: Final = table_of(AuditRecord)
+_EVENTS: Final = table_of(JobEvent)
+_COSTS: Final = table_of(JobCost)
+_AGGREGATES: Final = table_of(AggregateRow)
+_TREES: Final = table_of(PublishedTree)
+_A, _V, _C, _G, _T = _AUDIT.c, _EVENTS.c, _COSTS.c, _AGGREGATES.c, _TREES.c
+_JOB: Final[BindParameter[str]] = bindparam("job")
+
+_ADD_AUDIT: Final = insert(_AUDIT)
+_READ_AUDIT: Final = select(_AUDIT).where(_A.job == _JOB).order_by(_A.number)
+_ADD_EVENTS: Final = insert(_EVENTS)
+_READ_EVENTS: Final = (
+    select(_EVENTS)
+    .where(_V.job == _JOB, _V.id > bindparam("after"))
+    .order_by(_V.id)
+    .limit(bindparam("count"))
+)
+_NEWEST_EVENT: Final = select(func.max(_V.id))
+_READ_COSTS: Final = select(_COSTS).where(_C.job == _JOB).order_by(_C.kind)
+_ADD_AGGREGATE: Final = insert(_AGGREGATES)
+_READ_AGGREGATES: Final = select(_G.round, _G.sha256).where(_G.job == _JOB)
+_ADD_TREE: Final = insert(_TREES)
+_READ_TREES: Final = select(_T.sha256, _T.tree).where(_T.job == _JOB)
+
+
+def _upsert(dialect: Any) -> Any:
+    statement = dialect.insert(_COSTS)
+    added = {"count": _C.count + statement.excluded.count, "amount": _C.amount + statement.excluded.amount}
+    return statement.on_conflict_do_update(index_elements=["job", "kind"], set_=added)
+
+
+_ADD_COSTS: Final = {"postgresql": _upsert(postgresql), "sqlite": _upsert(sqlite)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,57 +76,47 @@ class Entry:
     hash: str
 
 
-def add_audit(session: Session, job: str, entries: Sequence[Entry]) -> None:
+def add_audit(connection: Connection, job: str, entries: Sequence[Entry]) -> None:
     """Append to the job's log."""
     rows = [{"job": job, "number": e.number, "record": e.record, "hash": e.hash} for e in entries]
-    session.execute(insert(AuditRecord), rows)
+    connection.execute(_ADD_AUDIT, rows)
 
 
-def audit(session: Session, job: str) -> list[Entry]:
+def audit(connection: Connection, job: str) -> list[Entry]:
     """The job's log from its start."""
-    query = select(AuditRecord).where(AuditRecord.job == job).order_by(AuditRecord.number)
-    return [Entry(row.number, row.record, row.hash) for row in session.scalars(query)]
+    return [Entry(row.number, row.record, row.hash) for row in connection.execute(_READ_AUDIT, {"job": job})]
 
 
-def add_events(session: Session, job: str, notes: Sequence[Note], now: int) -> None:
+def add_events(connection: Connection, job: str, notes: Sequence[Note], now: int) -> None:
     """Append to the job's story."""
     rows = [{"job": job, "time": now, "kind": note.kind, "data": json.dumps(note.data)} for note in notes]
-    session.execute(insert(JobEvent), rows)
+    connection.execute(_ADD_EVENTS, rows)
 
 
-def events(session: Session, job: str, *, after: int, limit: int) -> list[Event]:
+def events(connection: Connection, job: str, *, after: int, limit: int) -> list[Event]:
     """The job's story beyond the event with id `after`."""
-    query = (
-        select(JobEvent).where(JobEvent.job == job, JobEvent.id > after).order_by(JobEvent.id).limit(limit)
-    )
-    return [Event(row.id, row.time, row.kind, json.loads(row.data)) for row in session.scalars(query)]
+    rows = connection.execute(_READ_EVENTS, {"job": job, "after": after, "count": limit})
+    return [Event(row.id, row.time, row.kind, json.loads(row.data)) for row in rows]
 
 
-def newest_event(session: Session) -> int:
+def newest_event(connection: Connection) -> int:
     """The greatest id of any job's events; 0 for none."""
-    return session.scalar(select(func.max(JobEvent.id))) or 0
+    return connection.scalar(_NEWEST_EVENT) or 0
 
 
-def add_costs(session: Session, job: str, costs: Sequence[Cost]) -> None:
+def add_costs(connection: Connection, job: str, costs: Sequence[Cost]) -> None:
     """Add to what the job has cost."""
-    dialect = session.get_bind().dialect.name
     rows = [{"job": job, "kind": c.kind, "count": c.count, "amount": c.amount} for c in costs]
-    table = JobCost.__table__
-    statement: Any = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(JobCost)
-    sums = {
-        "count": table.c.count + statement.excluded.count,
-        "amount": table.c.amount + statement.excluded.amount,
-    }
-    session.execute(statement.on_conflict_do_update(index_elements=["job", "kind"], set_=sums), rows)
+    connection.execute(_ADD_COSTS[connection.dialect.name], rows)
 
 
-def costs(session: Session, job: str) -> list[Cost]:
+def costs(connection: Connection, job: str) -> list[Cost]:
     """What the job has cost, sorted by kind."""
-    query = select(JobCost).where(JobCost.job == job).order_by(JobCost.kind)
-    return [Cost(row.kind, row.count, row.amount) for row in session.scalars(query)]
+    rows = connection.execute(_READ_COSTS, {"job": job}).mappings()
+    return [Cost(row["kind"], row["count"], row["amount"]) for row in rows]
 
 
-def add_aggregate(session: Session, sealed: Sealed, now: int) -> None:
+def add_aggregate(connection: Connection, sealed: Sealed, now: int) -> None:
     """Note the commit of a round. Raises: IntegrityError: the round has one already (rule C2)."""
     envelope = sealed.envelope
     row = {
@@ -105,21 +127,19 @@ def add_aggregate(session: Session, sealed: Sealed, now: int) -> None:
         "sha256": sealed.sha256,
         "created": now,
     }
-    session.execute(insert(AggregateRow), [row])
+    connection.execute(_ADD_AGGREGATE, row)
 
 
-def aggregates(session: Session, job: str) -> dict[int, str]:
+def aggregates(connection: Connection, job: str) -> dict[int, str]:
     """SHA-256 of the aggregate's envelope of each committed round."""
-    query = select(AggregateRow.round, AggregateRow.sha256).where(AggregateRow.job == job)
-    return {row.round: row.sha256 for row in session.execute(query)}
+    return {row.round: row.sha256 for row in connection.execute(_READ_AGGREGATES, {"job": job})}
 
 
-def add_tree(session: Session, job: str, agent: str, sha256: str, tree: str) -> None:
+def add_tree(connection: Connection, job: str, agent: str, sha256: str, tree: str) -> None:
     """Keep a tree that a member has published."""
-    session.execute(insert(PublishedTree), [{"job": job, "agent": agent, "sha256": sha256, "tree": tree}])
+    connection.execute(_ADD_TREE, {"job": job, "agent": agent, "sha256": sha256, "tree": tree})
 
 
-def trees(session: Session, job: str) -> Mapping[str, str]:
+def trees(connection: Connection, job: str) -> Mapping[str, str]:
     """The published trees of a job by their hash; more than one only if members contradict each other."""
-    query = select(PublishedTree.sha256, PublishedTree.tree).where(PublishedTree.job == job)
-    return {row.sha256: row.tree for row in session.execute(query)}
+    return {row.sha256: row.tree for row in connection.execute(_READ_TREES, {"job": job})}

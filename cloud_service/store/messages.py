@@ -6,10 +6,9 @@ import hashlib
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import delete, func, insert, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
-from cloud_service.store.tables import Evidence, MessageIn, StoredContribution
+from cloud_service.store.tables import Evidence, MessageIn, StoredContribution, table_of
 from shared.ids import AgentId
 from shared.protocol.envelopes import Sealed
 from shared.wire.envelope import Envelope, MessageType
@@ -17,6 +16,42 @@ from shared.wire.envelope import Envelope, MessageType
 ONCE_A_ROUND: Final = (MessageType.CONTRIBUTION, MessageType.DECISION, MessageType.NOTIFY)
 MAX_EVIDENCE: Final = 16
 """Conflicts kept of one sender in one job: enough to prove it, too few to fill a disk with."""
+
+_MESSAGES: Final = table_of(MessageIn)
+_EVIDENCE: Final = table_of(Evidence)
+_KEPT: Final = table_of(StoredContribution)
+_IN, _E, _K = _MESSAGES.c, _EVIDENCE.c, _KEPT.c
+
+_SAME_SEQ: Final = _IN.seq == bindparam("seq")
+_SAME_TURN: Final = (
+    (_IN.type == bindparam("type"))
+    & (_IN.round == bindparam("round"))
+    & (_IN.attempt == bindparam("attempt"))
+    & _IN.refused.is_(None)
+)
+_OF_SENDER: Final = (
+    select(_IN.sha256, _IN.raw, _IN.refused, _IN.reply)
+    .where(_IN.job == bindparam("job"), _IN.sender == bindparam("sender"))
+    .order_by(_IN.id.desc())
+    .limit(1)
+)
+_PRIOR: Final = _OF_SENDER.where(_SAME_SEQ)
+_PRIOR_OF_TURN: Final = _OF_SENDER.where(or_(_SAME_SEQ, _SAME_TURN))
+_ADD: Final = insert(_MESSAGES)
+
+_BY_SENDER: Final = (_E.job == bindparam("job")) & (_E.sender == bindparam("sender"))
+_KNOWN: Final = select(func.count()).select_from(_EVIDENCE).where(_BY_SENDER)
+_SAME_EVIDENCE: Final = select(_E.id).where(_BY_SENDER, _E.second_sha256 == bindparam("second"))
+_ADD_EVIDENCE: Final = insert(_EVIDENCE)
+
+_ADD_CONTRIBUTION: Final = insert(_KEPT)
+_CONTRIBUTIONS: Final = select(_K.agent, _K.raw).where(_K.job == bindparam("job"))
+_DROP: Final = delete(_KEPT).where(_K.job == bindparam("job"))
+_DROP_EVIDENCE: Final = (
+    update(_EVIDENCE)
+    .where(_E.job == bindparam("key_job"), _E.type == MessageType.CONTRIBUTION.value)
+    .values(first_raw=None, second_raw=None)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +67,20 @@ class Prior:
     reply: bytes
 
 
-def prior(session: Session, envelope: Envelope) -> Prior | None:
+def prior(connection: Connection, envelope: Envelope) -> Prior | None:
     """The message taken under the same (job, sender, seq), or (job, type, round, attempt, sender) (rule C5)."""
-    same_seq = MessageIn.seq == envelope.seq
+    place = {"job": envelope.job, "sender": envelope.sender, "seq": envelope.seq}
     if envelope.type in ONCE_A_ROUND:
-        turn = (
-            (MessageIn.type == envelope.type.value)
-            & (MessageIn.round == envelope.round)
-            & (MessageIn.attempt == envelope.attempt)
-            & MessageIn.refused.is_(None)
-        )
-        same_seq = or_(same_seq, turn)
-    query = (
-        select(MessageIn.sha256, MessageIn.raw, MessageIn.refused, MessageIn.reply)
-        .where(MessageIn.job == envelope.job, MessageIn.sender == envelope.sender, same_seq)
-        .order_by(MessageIn.id.desc())
-        .limit(1)
-    )
-    row = session.execute(query).one_or_none()
+        turn = {"type": envelope.type.value, "round": envelope.round, "attempt": envelope.attempt}
+        row = connection.execute(_PRIOR_OF_TURN, place | turn).one_or_none()
+    else:
+        row = connection.execute(_PRIOR, place).one_or_none()
     return None if row is None else Prior(row.sha256, row.raw, row.refused, row.reply)
 
 
-def add(session: Session, sealed: Sealed, reply: bytes, now: int, *, refused: str | None = None) -> None:
+def add(
+    connection: Connection, sealed: Sealed, reply: bytes, now: int, *, refused: str | None = None
+) -> None:
     """Keep a message with its answer; of a contribution, and of what was refused, only the hash."""
     envelope = sealed.envelope
     keeps_raw = envelope.type is not MessageType.CONTRIBUTION and refused is None
@@ -70,7 +97,7 @@ def add(session: Session, sealed: Sealed, reply: bytes, now: int, *, refused: st
         "reply": reply,
         "received": now,
     }
-    session.execute(insert(MessageIn), [row])
+    connection.execute(_ADD, row)
 
 
 def digest(raw: bytes) -> str:
@@ -78,50 +105,42 @@ def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def keep_evidence(session: Session, sealed: Sealed, first: Prior, now: int) -> None:
+def keep_evidence(connection: Connection, sealed: Sealed, first: Prior, now: int) -> None:
     """Keep both of two conflicting messages, once each and `MAX_EVIDENCE` at most."""
     envelope, second = sealed.envelope, digest(sealed.raw)
-    mine = (Evidence.job == envelope.job) & (Evidence.sender == envelope.sender)
-    known = session.scalar(select(func.count()).select_from(Evidence).where(mine)) or 0
-    if known >= MAX_EVIDENCE or session.scalar(
-        select(Evidence.id).where(mine, Evidence.second_sha256 == second)
-    ):
+    who = {"job": envelope.job, "sender": envelope.sender}
+    known = connection.scalar(_KNOWN, who) or 0
+    if known >= MAX_EVIDENCE or connection.scalar(_SAME_EVIDENCE, who | {"second": second}):
         return
-    first_raw = first.raw or _contribution(session, envelope.job, envelope.sender, first.sha256)
     row = {
-        "job": envelope.job,
-        "sender": envelope.sender,
+        **who,
         "type": envelope.type.value,
         "first_sha256": first.sha256,
-        "first_raw": first_raw,
+        "first_raw": first.raw or _kept(connection, AgentId(envelope.sender), envelope.job, first.sha256),
         "second_sha256": second,
         "second_raw": sealed.raw,
         "received": now,
     }
-    session.execute(insert(Evidence), [row])
+    connection.execute(_ADD_EVIDENCE, row)
 
 
-def _contribution(session: Session, job: str, agent: str, sha256: str) -> bytes | None:
-    raw = session.scalar(
-        select(StoredContribution.raw).where(StoredContribution.job == job, StoredContribution.agent == agent)
-    )
+def _kept(connection: Connection, agent: AgentId, job: str, sha256: str) -> bytes | None:
+    raw = contributions(connection, job).get(agent)
     return raw if raw is not None and digest(raw) == sha256 else None
 
 
-def add_contribution(session: Session, sealed: Sealed) -> None:
+def add_contribution(connection: Connection, sealed: Sealed) -> None:
     """Keep a contribution's bytes until the sum is committed."""
-    row = {"job": sealed.envelope.job, "agent": sealed.envelope.sender, "raw": sealed.raw}
-    session.execute(insert(StoredContribution), [row])
+    envelope = sealed.envelope
+    connection.execute(_ADD_CONTRIBUTION, {"job": envelope.job, "agent": envelope.sender, "raw": sealed.raw})
 
 
-def contributions(session: Session, job: str) -> dict[AgentId, bytes]:
+def contributions(connection: Connection, job: str) -> dict[AgentId, bytes]:
     """The kept contributions of a job, by sender."""
-    query = select(StoredContribution.agent, StoredContribution.raw).where(StoredContribution.job == job)
-    return {AgentId(agent): raw for agent, raw in session.execute(query)}
+    return {AgentId(row.agent): row.raw for row in connection.execute(_CONTRIBUTIONS, {"job": job})}
 
 
-def drop_contributions(session: Session, job: str) -> None:
+def drop_contributions(connection: Connection, job: str) -> None:
     """Delete every ciphertext of the job's hospitals, also those kept as evidence; their hashes stay."""
-    session.execute(delete(StoredContribution).where(StoredContribution.job == job))
-    conflicting = (Evidence.job == job) & (Evidence.type == MessageType.CONTRIBUTION.value)
-    session.execute(update(Evidence).where(conflicting).values(first_raw=None, second_raw=None))
+    connection.execute(_DROP, {"job": job})
+    connection.execute(_DROP_EVIDENCE, {"key_job": job})

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import func, insert, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Connection, bindparam, func, insert, select
 
-from cloud_service.store.tables import Delivery, OutMessage
+from cloud_service.store.tables import Delivery, OutMessage, table_of
 from shared.ids import AgentId
 from shared.protocol.envelopes import Sealed
+
+_OUTBOX: Final = table_of(OutMessage)
+_DELIVERIES: Final = table_of(Delivery)
+_O, _D = _OUTBOX.c, _DELIVERIES.c
+
+_ADD: Final = insert(_OUTBOX).returning(_O.id)
+_DELIVER: Final = insert(_DELIVERIES)
+_SIZES: Final = (
+    select(_O.id, func.length(_O.raw).label("size"))
+    .join(_DELIVERIES, _D.message == _O.id)
+    .where(_D.agent == bindparam("agent"), _D.message > bindparam("after"))
+    .order_by(_D.message)
+    .limit(bindparam("items"))
+)
+_RAWS: Final = select(_O.id, _O.raw).where(_O.id.in_(bindparam("chosen", expanding=True))).order_by(_O.id)
+_NEWEST: Final = select(func.max(_O.id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,41 +37,31 @@ class InboxMessage:
     raw: bytes
 
 
-def add(session: Session, sealed: Sealed, receivers: Sequence[AgentId], now: int) -> None:
+def add(connection: Connection, sealed: Sealed, receivers: Sequence[AgentId], now: int) -> None:
     """Queue one message for its receivers."""
     envelope = sealed.envelope
     row = {"job": envelope.job, "type": envelope.type.value, "raw": sealed.raw, "created": now}
-    number = session.scalar(insert(OutMessage).values(row).returning(OutMessage.id))
+    number = connection.scalar(_ADD, row)
     if receivers:
-        session.execute(insert(Delivery), [{"agent": agent, "message": number} for agent in receivers])
+        connection.execute(_DELIVER, [{"agent": agent, "message": number} for agent in receivers])
 
 
 def waiting(
-    session: Session, agent: AgentId, after: int, *, items: int, max_bytes: int
+    connection: Connection, agent: AgentId, after: int, *, items: int, max_bytes: int
 ) -> list[InboxMessage]:
     """Messages beyond the cursor, oldest first: at most `items`, and beyond the first at most `max_bytes`."""
-    query = (
-        select(OutMessage.id, func.length(OutMessage.raw))
-        .join(Delivery, Delivery.message == OutMessage.id)
-        .where(Delivery.agent == agent, Delivery.message > after)
-        .order_by(Delivery.message)
-        .limit(items)
-    )
     chosen: list[int] = []
     total = 0
-    for number, length in session.execute(query):
-        total += length
+    for row in connection.execute(_SIZES, {"agent": agent, "after": after, "items": items}):
+        total += row.size
         if chosen and total > max_bytes:
             break
-        chosen.append(number)
+        chosen.append(row.id)
     if not chosen:
         return []
-    rows = session.execute(
-        select(OutMessage.id, OutMessage.raw).where(OutMessage.id.in_(chosen)).order_by(OutMessage.id)
-    )
-    return [InboxMessage(number, raw) for number, raw in rows]
+    return [InboxMessage(row.id, row.raw) for row in connection.execute(_RAWS, {"chosen": chosen})]
 
 
-def newest(session: Session) -> int:
+def newest(connection: Connection) -> int:
     """The greatest id given out so far; 0 for none."""
-    return session.scalar(select(func.max(OutMessage.id))) or 0
+    return connection.scalar(_NEWEST) or 0

@@ -6,7 +6,7 @@ went, because signatures are over them.
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 from sqlalchemy import (
     BigInteger,
@@ -16,6 +16,7 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     String,
+    Table,
     Text,
     UniqueConstraint,
     text,
@@ -49,6 +50,11 @@ class Base(DeclarativeBase):
     """Root of all tables, with one naming rule for keys and indexes."""
 
     metadata = MetaData(naming_convention=_CONVENTION)
+
+
+def table_of(entity: type[Base]) -> Table:
+    """The table behind a model, for statements that run without the ORM."""
+    return cast(Table, entity.__table__)
 
 
 class FederationDocument(Base):
