@@ -66,7 +66,7 @@ def unpack(plaintext: int, slots: int, modulus: int) -> list[int] | None:
     """
     centred = plaintext - modulus if plaintext > modulus // 2 else plaintext
     shifted = centred + _halves(slots)
-    if shifted < 0 or shifted >> (SLOT_BITS * slots):
+    if shifted >> (SLOT_BITS * slots):  # not 0 for what is negative, either
         return None
     raw = int(shifted).to_bytes(_SLOT_BYTES * slots, "little")
     digits = (raw[start : start + _SLOT_BYTES] for start in range(0, len(raw), _SLOT_BYTES))

@@ -18,7 +18,7 @@ from shared.secure_tree.aggregate import open_aggregate, sum_contributions
 from shared.secure_tree.context import RoundContext
 from shared.secure_tree.contribution import build_contribution
 from shared.secure_tree.masks import self_mask_sums
-from shared.secure_tree.packing import MAX_COUNT, MAX_SUM, SLOT_BITS
+from shared.secure_tree.packing import MAX_COUNT, MAX_SUM, SLOT_BITS, pack
 from shared.secure_tree.tag import coefficients, tag
 from tests.support.toy_keys import fixed_key, t4_key
 
@@ -236,6 +236,14 @@ def test_a_tag_that_is_right_modulo_one_prime_only_is_wrong() -> None:
         assert failure(raws(changed)) is JobCode.TAG_MISMATCH
 
 
+def test_a_tag_for_what_one_prime_shows_of_the_data_is_wrong() -> None:
+    """The sparse plaintext is read modulo one prime, so an insider may try to make it look like another."""
+    shown = [ROSTER, 5, 7]
+    for prime in (HOLDER.private.p, HOLDER.private.q):
+        sums = HOLDER.encrypt([ROSTER, 5, 7 + prime, tag(CONTEXT, SECRET, shown, N)])
+        assert failure(sums) is JobCode.TAG_MISMATCH
+
+
 def test_known_coefficients_would_be_needed_to_forge() -> None:
     alpha = coefficients(CONTEXT, SECRET, len(SUMS) - 1, N)
     changed = integers(SUMS)
@@ -271,10 +279,16 @@ class Ledger:
         return self.inner.all_zero(ciphertexts)
 
 
-def test_an_honest_sum_costs_one_decryption_less_than_its_data() -> None:
+@pytest.mark.parametrize(
+    ("cells", "whole", "halves"), [(3, 0, 1), (5, 0, 1), (6, 1, 0), (10, 1, 0), (13, 1, 1)]
+)
+def test_an_honest_sum_costs_its_data_and_half_of_that_when_sparse(
+    cells: int, whole: int, halves: int
+) -> None:
+    plaintexts = [ROSTER, *pack([MAX_SUM] * cells, 10)]
     ledger = Ledger(HOLDER)
-    assert open_aggregate(ledger, CONTEXT, SECRET, CELLS, SUMS) == WANTED  # type: ignore[arg-type]
-    assert (ledger.decrypted, ledger.halves) == (1, 1)
+    assert open_aggregate(ledger, CONTEXT, SECRET, cells, insider(plaintexts)) == [MAX_SUM] * cells  # type: ignore[arg-type]
+    assert (ledger.decrypted, ledger.halves) == (whole, halves)
 
 
 @pytest.mark.parametrize("bad", [-1, MAX_COUNT + 1])
