@@ -38,20 +38,19 @@ class _Residues:
         square = prime * prime
         return cls(prime, square, powmod(_likely_generator(prime, below), prime, square))
 
-    def prepare(self, powers: int) -> None:
-        """Build a table when it pays for itself within the next `powers` powers."""
+    def prepare(self, powers: int) -> FixedBase:
+        """The table for the next `powers` powers: a new one when it pays for itself within them."""
         bits = self.prime.bit_length()
         if self.table is not None and powers * self.table.shape.power_products < bits:
-            return  # building takes at least one product a bit, so no table repays itself
+            return self.table  # building takes at least one product a bit, so no table repays itself
         shape = best_shape(bits, self.square.bit_length(), powers)
         if self.table is None or _pays(self.table.shape, shape, powers):
             self.table = FixedBase.build(self.generator, self.square, shape)
+        return self.table
 
     def draw(self, count: int, below: RandomBelow) -> list[int]:
         """`count` uniform elements of the subgroup."""
-        self.prepare(count)
-        assert self.table is not None  # for the type checker: `prepare` has just built it
-        return self.table.powers([below(self.prime - 1) for _ in range(count)])
+        return self.prepare(count).powers([below(self.prime - 1) for _ in range(count)])
 
 
 def _pays(old: CombShape, new: CombShape, powers: int) -> bool:
