@@ -11,6 +11,7 @@ from typing import Final
 from fastapi import FastAPI
 
 from cloud_service.api import (
+    docs,
     events,
     federation,
     health,
@@ -30,7 +31,7 @@ from cloud_service.settings import Settings
 from cloud_service.store.database import Database
 from cloud_service.store.schema import require_current
 
-_ROUTERS: Final = (messages, inbox, hospitals, federation, studies, jobs, events, results, health)
+_ROUTERS: Final = (messages, inbox, hospitals, federation, studies, jobs, events, results, health, docs)
 _DESCRIPTION: Final = """\
 Hospitals grow one decision tree together, and no patient record leaves home.
 
@@ -70,6 +71,8 @@ def create_app(services: Services) -> FastAPI:
         version=version("privet"),
         description=_DESCRIPTION,
         lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
         responses=problems.responses(500),
     )
     app.state.services = services
