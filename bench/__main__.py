@@ -1,0 +1,137 @@
+"""`python -m bench`: every figure that docs/performance.md quotes, in one run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench.counting import measure_counting
+from bench.level import CELLS, QUICK_CELLS, measure_level, print_level
+from bench.machine import describe_machine
+from bench.ppsdt import compare, print_comparison
+from bench.primitives import PrimitiveCosts, measure_primitives, print_table
+from bench.scaling import measure_scaling, plot, print_scaling
+from shared.crypto.paillier import KEY_BITS
+
+WIDTH: Final = 118
+COUNTED_ROWS: Final = 10**7
+QUICK_COUNTED_ROWS: Final = 10**6
+PLOT_FILE: Final = Path(".bench/scaling.svg")
+
+
+class Part(StrEnum):
+    """What to measure."""
+
+    PRIMITIVES = "primitives"
+    PPSDT = "ppsdt"
+    LEVEL = "level"
+    SCALING = "scaling"
+    COUNTING = "counting"
+    ALL = "all"
+
+
+@dataclass(slots=True)
+class Bench:
+    """One run: what was asked, what was found. Primitives are measured once for each key size."""
+
+    key_bits: tuple[int, ...]
+    quick: bool
+    svg: Path
+    console: Console = field(default_factory=lambda: Console(width=WIDTH, highlight=False))
+    found: dict[str, Any] = field(default_factory=dict)
+    _primitives: dict[int, PrimitiveCosts] = field(default_factory=dict)
+
+    def primitives_at(self, bits: int) -> PrimitiveCosts:
+        """The primitives' costs at a key size."""
+        if bits not in self._primitives:
+            self._primitives[bits] = measure_primitives(bits)
+        return self._primitives[bits]
+
+    def primitives(self) -> None:
+        """What one operation costs."""
+        costs = [self.primitives_at(bits) for bits in self.key_bits]
+        print_table(costs, self.console)
+        self.found["primitives"] = [asdict(cost) for cost in costs]
+
+    def ppsdt(self) -> None:
+        """The published protocol, plain and in both profiles."""
+        self.found["ppsdt"] = []
+        for bits in self.key_bits:
+            made = compare(self.primitives_at(bits))
+            print_comparison(made, self.console)
+            self.found["ppsdt"].append(made.figures())
+
+    def level(self) -> None:
+        """One large level, at the smallest key size asked for."""
+        made = measure_level(self.primitives_at(min(self.key_bits)), QUICK_CELLS if self.quick else CELLS)
+        print_level(made, self.console)
+        self.found["level"] = made.figures()
+
+    def scaling(self) -> None:
+        """How cost grows."""
+        sweeps = measure_scaling(min(self.key_bits), quick=self.quick)
+        print_scaling(sweeps, self.console)
+        self.svg.parent.mkdir(parents=True, exist_ok=True)
+        self.svg.write_text(plot(sweeps), encoding="utf-8")
+        self.console.print(f"plot: {self.svg}")
+        self.found["scaling"] = [sweep.figures() for sweep in sweeps]
+
+    def counting(self) -> None:
+        """The counting of one level of 64 open nodes over 30 attributes."""
+        rows = QUICK_COUNTED_ROWS if self.quick else COUNTED_ROWS
+        figures = measure_counting(rows, 30, 5, 2, 6, 1 if self.quick else 2)
+        floor = figures["plain numpy"][0]
+        table = Table(title=f"Counting 64 open nodes, 30 attributes, {rows:,} rows")
+        for name in ("way", "CPU s", "wall s", "CPU over plain numpy"):
+            table.add_column(name, justify="left" if name == "way" else "right")
+        for name, (cpu, wall) in figures.items():
+            table.add_row(name, f"{cpu:.3f}", f"{wall:.3f}", f"{cpu / floor:.2f}")
+        self.console.print(table)
+        self.found["counting"] = {"rows": rows, "cpu_and_wall_seconds": figures}
+
+    def steps(self, part: Part) -> list[Callable[[], None]]:
+        """The measurements of a part, in order."""
+        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING)
+        return [getattr(self, each.value) for each in (order if part is Part.ALL else (part,))]
+
+
+def main(
+    part: Annotated[Part, typer.Argument(help="What to measure.")] = Part.ALL,
+    key_bits: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--key-bits", help="2048, 3072 or 4096; repeatable. Default: 2048 and 3072, quick: 2048."
+        ),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: about a minute.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Also write all figures to FILE.")
+    ] = None,
+    svg: Annotated[Path, typer.Option("--svg", metavar="FILE", help="Where the plot goes.")] = PLOT_FILE,
+) -> None:
+    """Measure Privet's speed and traffic, beside the published protocol done plainly and beside its own floor."""
+    chosen = tuple(key_bits or ((2048,) if quick else (2048, 3072)))
+    if not set(chosen) <= set(KEY_BITS):
+        raise typer.BadParameter("a Paillier key has 2048, 3072 or 4096 bits", param_hint="--key-bits")
+    bench = Bench(chosen, quick, svg)
+    bench.console.print(describe_machine())
+    begun = time.monotonic()
+    for step in bench.steps(part):
+        step()
+    bench.console.print(f"took {time.monotonic() - begun:.0f} s")
+    if json_file is not None:
+        document = {"machine": describe_machine(), **bench.found}
+        json_file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    typer.run(main)
