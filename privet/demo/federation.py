@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from privet.demo.configuration import write_agent_settings, write_cloud_settings
@@ -96,7 +97,9 @@ def _make_keys(
         "--key-bits",
         str(options.key_bits),
     ]
-    agents = {h.id: ["agent", "init", str(folders.agent(h.id)), "--id", h.id] for h in hospitals}
+    agents: dict[str, Sequence[str]] = {
+        h.id: ["agent", "init", str(folders.agent(h.id)), "--id", h.id] for h in hospitals
+    }
     processes.call_all({"authority": found, "cloud": ["cloud", "init", str(folders.cloud)], **agents})
 
 
@@ -107,7 +110,7 @@ def _join(hospitals: tuple[HospitalData, ...], folders: Folders, processes: Proc
         "authority", "authority", "certify", str(folders.authority), *map(str, requests), "--yes"
     )
     bundles, root = certified["bundles"], ["--root-sha256", certified["root_sha256"]]
-    joins = {
+    joins: dict[str, Sequence[str]] = {
         h.id: ["agent", "join", str(folders.agent(h.id)), "--bundle", bundles[h.id], *root] for h in hospitals
     }
     cloud = ["cloud", "join", str(folders.cloud), "--bundle", bundles["cloud"], *root]
@@ -128,4 +131,4 @@ def _wait_for_agents(federation: Federation, processes: Processes) -> None:
         )
     for hospital, url in federation.agent_urls.items():
         with Api(url) as agent:
-            wait_until(lambda agent=agent: agent.answers("/healthz"), f"agent {hospital}", processes.check)
+            wait_until(partial(agent.answers, "/healthz"), f"agent {hospital}", processes.check)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from privet.demo.configuration import STUDY
@@ -14,7 +15,7 @@ from privet.demo.dealing import DemoRecords
 from privet.demo.federation import Federation
 from privet.demo.loopback import Api, wait_until
 from privet.demo.options import DemoOptions
-from privet.demo.progress import Progress
+from privet.demo.progress import Progress, plural
 from privet.demo.result import HeldTree, RoundSizes
 from shared.errors import JobCode, JobFailure
 from shared.ids import AgentId
@@ -105,7 +106,9 @@ class JobWatch:
             self.progress.line(f"{', '.join(data['hospitals'])} agreed, each by its own policy")
         elif kind == "round_open":
             number = data["round"]
-            self.progress.line(f"round {number}: {nodes[number]} open nodes, {data['slots']} sums asked")
+            self.progress.line(
+                f"round {number}: {plural(nodes[number], 'open node')}, {data['slots']} sums asked"
+            )
         elif kind == "contributed":
             self.progress.line(f"  {data['hospital']} sent its encrypted counts")
         elif kind == "aggregate":
@@ -126,9 +129,7 @@ class JobWatch:
     def wait_for_trees(self, job: str) -> None:
         """Until every hospital's own API has the model."""
         for hospital, agent in self.agents.items():
-            wait_until(
-                lambda agent=agent: agent.answers(f"/models/{job}"), f"the model of {hospital}", self.check
-            )
+            wait_until(partial(agent.answers, f"/models/{job}"), f"the model of {hospital}", self.check)
 
     def trees(self, job: str) -> dict[AgentId, HeldTree]:
         """Each hospital's tree, from its own API."""

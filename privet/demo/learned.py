@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privet.demo.progress import plural
 from privet.demo.result import DemoResult
 from shared.tree.model import Split
 
@@ -53,7 +54,7 @@ def _paper(result: DemoResult) -> list[tuple[str, str]]:
 def _sizes(result: DemoResult) -> str:
     nodes = ", ".join(str(each.nodes) for each in result.rounds)
     sums = ", ".join(str(each.sums) for each in result.rounds)
-    return f"{len(result.rounds)} rounds with {nodes} open nodes and {sums} sums"
+    return f"{plural(len(result.rounds), 'round')} with {nodes} open nodes and {sums} sums"
 
 
 def _sums(result: DemoResult) -> str:

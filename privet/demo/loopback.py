@@ -16,7 +16,7 @@ from shared.errors import InternalError, TemporaryError
 HOST: Final = "127.0.0.1"
 _TIMEOUT_SECONDS: Final = 60
 _START_SECONDS: Final = 60
-_POLL_SECONDS: Final = 0.05
+_POLL_SECONDS: Final = 0.02
 
 
 def free_ports(count: int) -> list[int]:

@@ -31,3 +31,8 @@ class Progress:
     def line(self, text: str) -> None:
         """Something that has happened within a step."""
         self.console.print(f"  {text}", markup=False)
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 round`, `2 rounds`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

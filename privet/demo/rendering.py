@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from privet.demo.learned import what_each_party_learned
+from privet.demo.progress import plural
 from privet.demo.result import DemoResult
 
 _MIN_WIDTH: Final = 60
@@ -42,7 +43,7 @@ def _headline(result: DemoResult) -> str:
     return (
         f"{result.records.title}\n"
         f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
-        f"{_plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
+        f"{plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
         f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key, {options.rules.criterion}."
     )
 
@@ -82,7 +83,3 @@ def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
 
 def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([title, *(f"  {line}" for line in lines)])
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
