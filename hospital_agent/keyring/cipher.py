@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from multiprocessing.process import BaseProcess
 from typing import Final, TypeVar
 
 from shared.crypto.key_holder import KeyHolder, pool_secrets, prepare_worker
@@ -89,11 +90,22 @@ class MeteredCipher:
         self._add_decryption(cost, 1)
         return verdict
 
+    @property
+    def processes(self) -> list[BaseProcess]:
+        """The pool's processes that live."""
+        # The executor has no public way to end a batch under way (terminate_workers comes with Python 3.14).
+        started = {} if self._pool is None else self._pool._processes or {}
+        return [process for process in started.values() if process.is_alive()]
+
     def close(self) -> None:
-        """End the pool's processes, if there are any."""
+        """End the pool's processes, a batch under way included."""
+        processes = self.processes
         if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
+        for process in processes:
+            process.terminate()
+            process.join()
 
     def _add_decryption(self, cost: _Cost, count: int) -> None:
         self.spent.decrypt_seconds += cost.wall_seconds
