@@ -200,7 +200,8 @@ def serving(app: FastAPI, settings: LocalSection) -> Iterator[str]:
     )
     try:
         listening = config.bind_socket()
-    except SystemExit:
+        listening.listen()  # from now on nobody else gets the port, and the first question is not turned away
+    except (SystemExit, OSError):
         raise InputError(
             "the address cannot be had",
             where=f"settings local.host and local.port, {settings.host} port {settings.port}",

@@ -57,11 +57,7 @@ class Answers:
         try:
             prediction = predict(self.model.tree, self.schema, record, self.model.manifest.disclosure)
         except InputError as error:
-            raise InputError(
-                str(error).removeprefix(f"{error.where}: ").removesuffix(error.remedy).rstrip(),
-                where=f"record {number}, {error.where}",
-                remedy=error.remedy,
-            ) from None
+            raise InputError(str(error), where=f"record {number}") from None
         return _document(prediction)
 
 
