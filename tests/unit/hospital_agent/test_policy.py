@@ -1,0 +1,127 @@
+"""The hospital's own rules: each limit, and the difference rule."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hospital_agent.policy import TEMPLATE, Policy, differs_by_one, load_policy, review
+from shared.errors import InputError
+from shared.wire.manifest import Manifest
+
+SCHEMA = {
+    "attributes": [{"name": "fever", "values": ["no", "yes"]}],
+    "class": {"name": "ill", "labels": ["no", "yes"]},
+}
+
+
+def manifest(**changes: object) -> Manifest:
+    fields: dict[str, object] = {
+        "job": "ab" * 16,
+        "study": "fever-study",
+        "question": "who is ill?",
+        "profile": "hardened",
+        "criterion": "information-gain",
+        "schema": SCHEMA,
+        "invited": ["h1", "h2", "h3"],
+        "key_id": "00" * 32,
+        "cloud_certificate": "AA",
+        "rsa_public_key": "AA",
+        "f_table_sha256": "00" * 32,
+        "deadlines": {},
+        "created": 0,
+        "expires": 1,
+    }
+    return Manifest.model_validate(fields | changes)
+
+
+def code_of(policy: Policy, offered: Manifest, *, synthetic: bool = False) -> str | None:
+    refusal = review(policy, offered, synthetic=synthetic, seen_rosters=[])
+    return None if refusal is None else refusal.code
+
+
+def test_the_protocols_defaults_pass_the_default_policy() -> None:
+    assert code_of(Policy(), manifest()) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "changes", "code"),
+    [
+        ({"min_hospitals": 4}, {}, "policy_min_hospitals"),
+        ({}, {"min_node": 9}, "declined"),
+        ({}, {"min_child": 4}, "declined"),
+        ({}, {"max_depth": 13}, "declined"),
+        ({}, {"max_depth": None}, "declined"),
+        ({"max_depth": 0}, {"max_depth": None}, None),
+        ({"disclosure": "class"}, {"disclosure": "probability"}, "declined"),
+        ({"disclosure": "probability"}, {"disclosure": "class"}, None),
+        ({}, {"publish_tree": True}, "declined"),
+        ({"allow_publish_tree": True}, {"publish_tree": True}, None),
+        ({"studies": ["other"]}, {}, "declined"),
+        ({"studies": ["fever-study"]}, {}, None),
+    ],
+)
+def test_each_limit(policy: dict[str, object], changes: dict[str, object], code: str | None) -> None:
+    assert code_of(Policy.model_validate(policy), manifest(**changes)) == code
+
+
+@pytest.mark.parametrize("missing", ["policy", "data", "manifest"])
+def test_profile_paper_needs_three_switches(missing: str) -> None:
+    policy = Policy(allow_paper_profile=missing != "policy")
+    offered = manifest(profile="paper", synthetic=missing != "manifest")
+    refusal = review(policy, offered, synthetic=missing != "data", seen_rosters=[])
+    assert refusal is not None
+    assert refusal.code == "policy_profile"
+    assert missing in refusal.reason
+
+
+def test_profile_paper_passes_when_all_agree() -> None:
+    assert (
+        code_of(Policy(allow_paper_profile=True), manifest(profile="paper", synthetic=True), synthetic=True)
+        is None
+    )
+
+
+@given(
+    roster=st.sets(st.sampled_from("abcdef"), min_size=1),
+    seen=st.lists(st.sets(st.sampled_from("abcdef"), min_size=1)),
+)
+def test_the_difference_rule_is_about_exactly_one_hospital(roster: set[str], seen: list[set[str]]) -> None:
+    refused = differs_by_one(sorted(roster), [sorted(one) for one in seen])
+    expected = any(abs(len(roster) - len(one)) == 1 and (roster < one or one < roster) for one in seen)
+    assert (refused is not None) == expected
+
+
+def test_the_difference_rule_is_part_of_the_review() -> None:
+    refusal = review(Policy(), manifest(), synthetic=False, seen_rosters=[("h1", "h2", "h3", "h4")])
+    assert refusal is not None
+    assert refusal.code == "policy_difference"
+    assert "h4" in refusal.reason
+
+
+def test_the_template_is_the_default_policy() -> None:
+    assert Policy.model_validate(tomllib.loads(TEMPLATE)) == Policy()
+
+
+def test_a_missing_file_means_the_defaults(tmp_path: Path) -> None:
+    assert load_policy(tmp_path / "policy.toml") == Policy()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("min_hospitals = 2", "min_hospitals: Input should be greater than or equal to 3"),
+        ('approval = "never"', "approval"),
+        ("minimum = 3", "minimum: Extra inputs"),
+        ("min_node = ", "not TOML"),
+    ],
+)
+def test_a_wrong_rule_is_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "policy.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        load_policy(path)
