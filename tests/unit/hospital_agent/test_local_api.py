@@ -1,0 +1,127 @@
+"""The prediction server: answers without a cloud, problems that name the attribute, and doors that stay shut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from hospital_agent.local_api import Library, create_app, serving
+from hospital_agent.models import Shelf
+from hospital_agent.settings import LocalSection
+from shared.errors import InputError
+from tests.support.models import model_of, parties
+
+MEMBERS = parties()
+MODEL = model_of(MEMBERS)
+NEWER = model_of(MEMBERS, job="cd" * 16, disclosure="class", saved=2)
+TOKEN = "t" * 32
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    shelf = Shelf(tmp_path, MEMBERS.identities["h1"].public, MEMBERS.root)
+    tmp_path.chmod(0o700)
+    shelf.put(MODEL, MEMBERS.identities["h1"])
+    shelf.put(NEWER, MEMBERS.identities["h1"])
+    return shelf
+
+
+@pytest.fixture
+def local(shelf: Shelf) -> Iterator[TestClient]:
+    with TestClient(create_app(Library(shelf), lambda: {"agent": "h1"}, None)) as client:
+        yield client
+
+
+def test_models_are_listed_and_described(local: TestClient) -> None:
+    assert [model["id"] for model in local.get("/models").json()["models"]] == [MODEL.id, NEWER.id]
+    described = local.get(f"/models/{MODEL.id}").json()
+    assert described["tree_sha256"] == MODEL.tree.sha256
+    assert described["hospitals"] == ["h1", "h2", "h3"]
+    assert "urine pushing?" in described["drawing"]
+    assert "count" in str(described["tree"])
+
+
+def test_counts_stay_hidden_where_the_study_says_so(local: TestClient) -> None:
+    described = local.get(f"/models/{NEWER.id}").json()
+    assert "count" not in str(described["tree"])
+    assert "record" not in described["drawing"]
+
+
+def test_one_record_is_answered_by_the_newest_model(local: TestClient) -> None:
+    answer = local.post("/predict", json={"record": {"urine pushing": "1"}}).json()
+    assert answer["model"] == NEWER.id
+    assert answer["predictions"][0]["probability"] is None
+    assert "research" in answer["notice"]
+
+
+def test_a_batch_is_answered_in_order(local: TestClient) -> None:
+    records = [{"urine pushing": 0, "lumbar pain": value, "nausea": value} for value in (0, 1)] * 100
+    answer = local.post("/predict", json={"model": MODEL.id[:6], "records": records}).json()
+    assert [p["class"] for p in answer["predictions"]] == ["none", "nephritis"] * 100
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "text"),
+    [
+        ({"record": {"temperature": 38}}, 422, "record 1, attribute 'temperature'"),
+        ({"record": {}, "records": [{}]}, 422, "give either record or records"),
+        ({}, 422, "give either record or records"),
+        ({"records": []}, 422, "body.records"),
+        ({"record": {"nausea": [1]}}, 422, "body.record.nausea"),
+        ({"record": {}, "model": "ff"}, 422, "no model has that id"),
+        ({"record": {}, "extra": 1}, 422, "body.extra"),
+    ],
+)
+def test_a_wrong_question_is_a_problem_document(
+    local: TestClient, body: object, status: int, text: str
+) -> None:
+    answer = local.post("/predict", json=body)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert text in answer.json()["detail"]
+
+
+def test_what_was_sent_is_not_sent_back(local: TestClient) -> None:
+    answer = local.post("/predict", json={"record": {"nausea": ["secret of a patient"]}})
+    assert "secret" not in answer.text
+
+
+def test_an_unknown_path_is_a_problem_too(local: TestClient) -> None:
+    answer = local.get("/nothing")
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+
+
+def test_a_body_without_end_is_refused(local: TestClient) -> None:
+    answer = local.post("/predict", content=iter([b"{}"]))
+    assert answer.status_code == 413
+    answer = local.post("/predict", headers={"content-length": str(2**30)}, content=b"{}")
+    assert answer.status_code == 413
+
+
+def test_a_model_that_was_altered_is_noticed(local: TestClient, shelf: Shelf) -> None:
+    assert local.post("/predict", json={"record": {}}).status_code == 200
+    path = shelf.path_of(NEWER.id)
+    path.write_bytes(path.read_bytes().replace(b'"saved":2', b'"saved":3'))
+    answer = local.post("/predict", json={"record": {}})
+    assert answer.status_code == 422
+    assert "does not verify" in answer.json()["detail"]
+
+
+def test_a_token_guards_every_door_but_health(shelf: Shelf) -> None:
+    with TestClient(create_app(Library(shelf), dict, TOKEN)) as client:
+        assert client.get("/healthz").status_code == 200
+        for path in ("/models", "/status", "/openapi.json"):
+            assert client.get(path).status_code == 401
+            assert client.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
+            assert client.get(path, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_a_taken_port_is_named(shelf: Shelf) -> None:
+    app = create_app(Library(shelf), dict, None)
+    with serving(app, LocalSection(port=0)) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(InputError, match=f"port {port}"), serving(app, LocalSection(port=port)):
+            pass

@@ -1,0 +1,162 @@
+"""Models: what is put on the shelf comes back proved, and nothing altered does."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hospital_agent.models import Answers, Shelf
+from hospital_agent.models.model import _flat, _nested
+from shared.errors import InputError
+from shared.tree.model import Leaf, Split, Tree
+from tests.support.models import model_of, parties
+
+MEMBERS = parties()
+KEY = MEMBERS.identities["h1"]
+MODEL = model_of(MEMBERS)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path / "models", KEY.public, MEMBERS.root)
+
+
+def test_a_model_comes_back_as_it_was(shelf: Shelf) -> None:
+    shelf.put(MODEL, KEY)
+    assert shelf.get(MODEL.id) == MODEL
+    assert shelf.ids() == [MODEL.id] == [shelf.newest()] == [shelf.find(MODEL.id[:3])]
+    assert stat.S_IMODE(shelf.path_of(MODEL.id).stat().st_mode) == 0o600
+
+
+def test_putting_it_again_changes_nothing(shelf: Shelf) -> None:
+    shelf.put(MODEL, KEY)
+    first = shelf.path_of(MODEL.id).read_bytes()
+    shelf.put(MODEL, KEY)
+    assert shelf.path_of(MODEL.id).read_bytes() == first
+    assert [path.name for path in shelf.folder.iterdir()] == [f"{MODEL.id}.json"]
+
+
+def edited(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+    def apply(path: Path) -> None:
+        document = json.loads(path.read_bytes())
+        change(document)
+        path.write_text(json.dumps(document, sort_keys=True, separators=(",", ":")))
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        edited(lambda d: d["model"]["tree"][0].update(majority=3)),
+        edited(lambda d: d["model"]["tree"][-1].update(leaf=0)),
+        edited(lambda d: d["model"].update(saved=2)),
+        edited(lambda d: d["model"].pop("mh")),
+        edited(lambda d: d.update(signature="00" * 64)),
+        edited(lambda d: d.update(signature="no hex")),
+        lambda path: path.write_bytes(path.read_bytes()[:-20]),
+        lambda path: path.write_bytes(b"[" * 100_000),
+    ],
+)
+def test_an_altered_model_is_refused(shelf: Shelf, damage: Callable[[Path], None]) -> None:
+    shelf.put(MODEL, KEY)
+    damage(shelf.path_of(MODEL.id))
+    with pytest.raises(InputError, match="the model does not verify"):
+        shelf.get(MODEL.id)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        replace(MODEL, state="00" * 32),
+        replace(MODEL, mh="00" * 32),
+        replace(MODEL, statements=()),
+        replace(MODEL, statements=MODEL.statements[:2]),
+        replace(MODEL, certificates=MODEL.certificates[::-1]),
+        replace(MODEL, certificates=model_of(parties()).certificates),
+    ],
+)
+def test_statements_that_do_not_hold_are_refused_even_when_the_agent_signed_them(
+    shelf: Shelf, wrong: Any
+) -> None:
+    shelf.put(wrong, KEY)
+    with pytest.raises(InputError, match="the model does not verify"):
+        shelf.get(MODEL.id)
+
+
+def test_another_agents_model_is_refused(shelf: Shelf) -> None:
+    shelf.put(MODEL, MEMBERS.identities["h2"])
+    with pytest.raises(InputError, match="another agent wrote it"):
+        shelf.get(MODEL.id)
+
+
+def test_an_empty_shelf_says_when_a_model_appears(shelf: Shelf) -> None:
+    with pytest.raises(InputError, match="no model yet"):
+        shelf.newest()
+    with pytest.raises(InputError, match="no model has that id"):
+        shelf.remove("ab")
+
+
+def test_a_removed_model_is_gone(shelf: Shelf) -> None:
+    shelf.put(MODEL, KEY)
+    shelf.remove(MODEL.id[:4])
+    assert shelf.ids() == []
+
+
+def test_a_deep_tree_needs_no_deep_json() -> None:
+    node: Leaf | Split = Leaf(0, (1, 2))
+    for depth in range(5000):
+        node = Split(depth % 3, (Leaf(1, (0, 0)), node), majority=None, counts=(depth, depth))
+    flat = json.loads(json.dumps(_flat(Tree(node))))
+    assert _nested(flat).canonical() == Tree(node).canonical()
+
+
+@pytest.mark.parametrize("flat", [[], [{"leaf": 0}, {"leaf": 1}], [{"attr": 0, "kids": [0], "majority": 0}]])
+def test_a_list_that_is_no_tree_is_refused(flat: list[dict[str, Any]]) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        _nested(flat)
+
+
+ANSWERS = Answers.of(MODEL)
+
+
+def test_an_answer_has_class_certainty_and_path() -> None:
+    record = {
+        "nausea": 0,
+        "lumbar pain": "1",
+        "urine pushing": "0",
+        "micturition pains": 0,
+        "burning of urethra": 0,
+    }
+    (answer,) = ANSWERS.document([record])["predictions"]
+    assert answer["class"] == "none"
+    assert answer["probability"] == 1.0
+    assert answer["interval_95"][0] < 1.0
+    assert answer["note"] is None
+    assert answer["path"] == "lumbar pain = 1 and urine pushing = 0 and nausea = 0"
+
+
+def test_a_missing_value_is_answered_and_said() -> None:
+    (answer,) = ANSWERS.document([{}])["predictions"]
+    assert answer["stop_reason"] == "missing"
+    assert "has no value" in answer["note"]
+
+
+def test_a_foreign_attribute_is_named_with_its_record() -> None:
+    with pytest.raises(
+        InputError, match=r"record 2, attribute 'temperature': the study has no such attribute"
+    ):
+        ANSWERS.document([{}, {"temperature": 38}])
+
+
+@pytest.mark.parametrize("disclosure", ["class", "probability", "counts"])
+def test_the_study_decides_what_is_shown(disclosure: str) -> None:
+    (answer,) = Answers.of(model_of(MEMBERS, disclosure=disclosure)).document([{}])["predictions"]
+    assert (answer["probability"] is not None) == (disclosure != "class")
+    assert (answer["counts"] is not None) == (disclosure == "counts")
