@@ -1,6 +1,7 @@
 """Bad input in a database, found before anything is counted: every distinct text of a column, every number's kind.
 
-Messages name table and column, never a value; a database has no line numbers to give.
+What comes out is how the values of the study are spelled there. Messages name table and column, never a value; a
+database has no line numbers to give.
 """
 
 from __future__ import annotations
@@ -10,68 +11,87 @@ from typing import Any, Final
 
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import place
-from hospital_agent.records.sql_values import SqlRecords, text_of
+from hospital_agent.records.sql_values import Spellings, SqlColumns, text_of
 from shared.errors import InputError
 from shared.tree.schema import Attribute, Schema, UnknownValueError
 
 _MAX_DISTINCT: Final = 1000
-"""Distinct texts fetched of a column: more than any study lists."""
+"""Distinct texts of a column: more than any study lists, several spellings of each included."""
 
 
-def check_records(records: SqlRecords, schema: Schema, settings: DataSettings) -> tuple[str, ...]:
-    """Notes for the hospital. Raises: InputError: no rows, or a field that has no code in the schema."""
-    labels = _distinct(records, records.class_text)
-    if not labels:
+def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) -> list[Spellings]:
+    """The spellings of each attribute, and of the class last.
+
+    Raises: InputError: no rows, or a field that has no code in the schema.
+    """
+    where = f"{place(settings)}, class column {schema.class_name!r}"
+    of_class = _spellings(
+        columns.rows, columns.target, schema.class_code, schema.class_count, settings, where
+    )
+    if not any(of_class):
         raise InputError(
             "there are no rows.",
             where=place(settings),
             remedy="A hospital without records cannot take part; check the name of the table, or the query.",
         )
-    _check_texts(labels, schema.class_code, f"{place(settings)}, class column {schema.class_name!r}")
-    for attribute, column in zip(schema.attributes, records.columns, strict=True):
+    found: list[Spellings] = []
+    for attribute, column in zip(schema.attributes, columns.attributes, strict=True):
         where = f"{place(settings)}, column {column.get_name()!r}"
         if attribute.is_numeric:
-            _check_numbers(records, attribute, column, where)
+            _check_numbers(columns.rows, attribute, column, where)
+            found.append(())
         else:
-            _check_texts(_distinct(records, text_of(column, settings)), attribute.code_of, where)
+            size = len(attribute.values)
+            found.append(_spellings(columns.rows, column, attribute.code_of, size, settings, where))
+    return [*found, of_class]
+
+
+def notes_of(columns: SqlColumns, of_class: Spellings) -> tuple[str, ...]:
+    """What the hospital should know."""
     ignored = (
-        [f"columns that the study does not use: {', '.join(records.ignored)}"] if records.ignored else []
+        [f"columns that the study does not use: {', '.join(columns.ignored)}"] if columns.ignored else []
     )
-    return (*ignored, *(["only one class occurs in these records"] if len(labels) == 1 else []))
+    single = ["only one class occurs in these records"] if sum(map(bool, of_class)) == 1 else []
+    return (*ignored, *single)
 
 
-def _distinct(records: SqlRecords, text: Any) -> list[str]:
-    found = records.rows.select(text=text).distinct().limit(_MAX_DISTINCT).to_pyarrow()
-    return [str(value) for value in found["text"].to_pylist()]
-
-
-def _check_texts(texts: list[str], read: Callable[[str], int], where: str) -> None:
+def _spellings(
+    rows: Any, column: Any, read: Callable[[str], int], size: int, settings: DataSettings, where: str
+) -> list[list[str | None]]:
+    found: list[list[str | None]] = [[] for _ in range(size)]
     unknown = 0
+    texts = rows.select(text=text_of(column)).distinct().limit(_MAX_DISTINCT).to_pyarrow()["text"].to_pylist()
     for text in texts:
         try:
-            read(text)
+            found[read(_clean(text, settings))].append(text)
         except UnknownValueError:
             unknown += 1
-    if unknown:
+    if unknown or len(texts) == _MAX_DISTINCT:
         raise InputError(
-            f"texts that the schema does not list ({unknown} distinct ones in the column).",
+            f"texts that the schema does not list ({unknown} distinct ones among the first {len(texts)}).",
             where=where,
             remedy="Correct them, declare missing_codes, or have the study's schema list them.",
         )
+    return [sorted(texts, key=lambda text: (text is None, text)) for texts in found]
 
 
-def _check_numbers(records: SqlRecords, attribute: Attribute, column: Any, where: str) -> None:
+def _clean(text: str | None, settings: DataSettings) -> str:
+    stripped = "" if text is None else text.strip()
+    return "" if stripped in settings.missing_codes else stripped
+
+
+def _check_numbers(rows: Any, attribute: Attribute, column: Any, where: str) -> None:
     kind = column.type()
     if not kind.is_integer():
         number = column.cast("float64")
         strange = (number.isnan() | number.isinf()).ifelse(1, 0).sum()
-        if records.rows.aggregate(found=strange).to_pyarrow()["found"].to_pylist()[0]:
+        if rows.aggregate(found=strange).to_pyarrow()["found"].to_pylist()[0]:
             raise InputError(
                 "NaN or infinity in a numeric column.", where=where, remedy="Correct it, or make it NULL."
             )
     if attribute.missing_code is None:
         empty = column.isnull().ifelse(1, 0).sum()
-        if records.rows.aggregate(found=empty).to_pyarrow()["found"].to_pylist()[0]:
+        if rows.aggregate(found=empty).to_pyarrow()["found"].to_pylist()[0]:
             raise InputError(
                 "an empty field, and the schema has no value for it.",
                 where=where,

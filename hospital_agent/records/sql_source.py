@@ -23,10 +23,10 @@ import rfc8785
 
 from hospital_agent.records.snapshot import schema_sha256, write_once
 from hospital_agent.records.source import DataSettings
-from hospital_agent.records.sql_checks import check_records
+from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
 from hospital_agent.records.sql_engine import ibis, opened, place
-from hospital_agent.records.sql_values import SqlRecords, match
+from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
 from shared.tree.schema import Schema
@@ -48,6 +48,7 @@ class SqlSnapshot:
     settings: DataSettings = field(repr=False)
     salt: bytes = field(repr=False)
     fingerprint: tuple[int, ...] = field(repr=False)
+    spellings: tuple[Spellings, ...] = field(repr=False)
 
     def count(self, queries: Sequence[NodeQuery]) -> list[int]:
         """All asked cells, in the order query, attribute, value, class.
@@ -55,7 +56,8 @@ class SqlSnapshot:
         Raises: InputError: the records are no longer those that were frozen. TemporaryError: no database.
         """
         with opened(self.settings) as rows:
-            records = match(rows, self.schema, self.settings)
+            columns = match(rows, self.schema, self.settings)
+            records = with_conditions(columns, self.schema, self.spellings)
             cells = count_sql(records, queries)
             if fingerprint(records, self.salt) != self.fingerprint:
                 raise InputError(
@@ -66,7 +68,7 @@ class SqlSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SqlSource:
-    """Implements `source.RecordSource`; what was frozen is noted in `directory`, without rows or counts by value."""
+    """Implements `source.RecordSource`; what was frozen is noted in `directory`: no rows, no counts but one."""
 
     settings: DataSettings
     directory: Path
@@ -74,15 +76,16 @@ class SqlSource:
     def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot:
         """Check every record in the engine, and fingerprint them."""
         with opened(self.settings) as rows:
-            records = match(rows, schema, self.settings)
-            notes = check_records(records, schema, self.settings)
-            marks = fingerprint(records, salt)
+            columns = match(rows, schema, self.settings)
+            spellings = read_spellings(columns, schema, self.settings)
+            marks = fingerprint(with_conditions(columns, schema, spellings), salt)
         document = rfc8785.dumps(
             {
                 "fingerprint": list(marks),
-                "notes": list(notes),
+                "notes": list(notes_of(columns, spellings[-1])),
                 "salt": salt.hex(),
                 "schema": schema_sha256(schema),
+                "spellings": [[list(texts) for texts in column] for column in spellings],
                 "source": [self.settings.table, self.settings.query],
             }
         )
@@ -103,8 +106,16 @@ class SqlSource:
         if noted["schema"] != schema_sha256(schema):
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
         marks = tuple(noted["fingerprint"])
-        salt = bytes.fromhex(noted["salt"])
-        return SqlSnapshot(sha256, marks[0], tuple(noted["notes"]), schema, self.settings, salt, marks)
+        return SqlSnapshot(
+            sha256=sha256,
+            row_count=marks[0],
+            notes=tuple(noted["notes"]),
+            schema=schema,
+            settings=self.settings,
+            salt=bytes.fromhex(noted["salt"]),
+            fingerprint=marks,
+            spellings=tuple(noted["spellings"]),
+        )
 
     def _path(self, sha256: str) -> Path:
         return self.directory / f"{sha256}.sql.json"
@@ -119,10 +130,13 @@ def fingerprint(records: SqlRecords, salt: bytes) -> tuple[int, ...]:
     for attributes in chunks(records, range(len(records.values))):
         terms = [_weighted(records.values[a], salt, a) for a in attributes]
         mixed = sum(terms, start=_weighted(records.labels, salt, len(records.values))) % _PRIME
-        cubed = (mixed * mixed % _PRIME) * mixed % _PRIME
-        (row,) = records.rows.aggregate(rows=records.rows.count(), mark=cubed.sum()).to_pyarrow().to_pylist()
+        # Grouping first makes the engine work out the weights once a row, not once for each factor of the cube.
+        alike = records.rows.group_by(mixed=mixed).aggregate(rows=records.rows.count())
+        cube = (alike.mixed * alike.mixed % _PRIME) * alike.mixed % _PRIME
+        mark = (cube * (alike.rows % _PRIME) % _PRIME).sum()
+        (row,) = alike.aggregate(rows=alike.rows.sum(), mark=mark).to_pyarrow().to_pylist()
         marks = marks or [int(row["rows"])]
-        marks.append(int(row["mark"] or 0) % _PRIME)
+        marks.append(int(row["mark"]) % _PRIME)
     return tuple(marks)
 
 

@@ -1,16 +1,20 @@
 """What "attribute a has value v" means in an SQL engine: one condition a value, for texts and for numbers.
 
-A text is compared as the engine prints it, blanks around it removed, NULL as an empty field. A number is compared
-with the study's cuts in its own type: integers with the cut's whole part, floating numbers with the nearest floating
-number, decimals exactly. For text attributes and for cuts of up to 15 digits this is the same as in a file.
+A text is compared as the engine prints it, with every *spelling* of a value that occurred when the records were frozen
+(`sql_checks`): blanks around it, missing codes and NULL were dealt with there, so that no row is trimmed again. A
+number is compared with the study's cuts in its own type: integers with the cut's whole part, floating numbers with the
+nearest floating number, decimals exactly. For texts and for cuts of up to 15 digits this is the same as in a file.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any
 
 from hospital_agent.records.source import DataSettings
@@ -19,20 +23,30 @@ from hospital_agent.records.table import refuse_duplicate_names
 from shared.errors import InputError
 from shared.tree.schema import Attribute, Schema
 
+Spellings = Sequence[Sequence[str | None]]
+"""For each code of a column the texts that mean it; None is NULL. Empty for a numeric attribute."""
+
 
 @dataclass(frozen=True, slots=True)
-class SqlRecords:
-    """The records of an engine with, for each attribute and each class, one condition a value."""
+class SqlColumns:
+    """The columns of the engine's rows in the order of the schema, the class, and the names that are ignored."""
 
     rows: Any = field(repr=False)
-    columns: tuple[Any, ...] = field(repr=False)
-    values: tuple[tuple[Any, ...], ...] = field(repr=False)
-    labels: tuple[Any, ...] = field(repr=False)
-    class_text: Any = field(repr=False)
+    attributes: tuple[Any, ...] = field(repr=False)
+    target: Any = field(repr=False)
     ignored: tuple[str, ...]
 
 
-def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlRecords:
+@dataclass(frozen=True, slots=True)
+class SqlRecords:
+    """The rows of an engine with, for each attribute and for the class, one condition a value."""
+
+    rows: Any = field(repr=False)
+    values: tuple[tuple[Any, ...], ...] = field(repr=False)
+    labels: tuple[Any, ...] = field(repr=False)
+
+
+def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
     """Columns by name, after the settings' renames.
 
     Raises: InputError: a column is missing, doubled, or a numeric attribute is kept as text.
@@ -50,18 +64,26 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlRecords:
             remedy="Add the column, or map an existing one to that name with rename.",
         )
     columns = tuple(rows[actual[name]] for name in wanted)
-    pairs = zip(schema.attributes, columns, strict=True)
-    values = tuple(_conditions(attribute, column, settings) for attribute, column in pairs)
-    text = text_of(rows[target], settings)
-    labels = tuple(text == label for label in schema.classes)
+    for attribute, column in zip(schema.attributes, columns, strict=True):
+        _check_type(attribute, column, settings)
     known = {*wanted, settings.rename.get(target, target)}
-    return SqlRecords(rows, columns, values, labels, text, tuple(name for name in names if name not in known))
+    return SqlColumns(rows, columns, rows[target], tuple(name for name in names if name not in known))
 
 
-def text_of(column: Any, settings: DataSettings) -> Any:
-    """The column as the text that the schema is asked about."""
-    text = column.cast("string").strip().fill_null("")
-    return text.isin(settings.missing_codes).ifelse("", text) if settings.missing_codes else text
+def with_conditions(columns: SqlColumns, schema: Schema, spellings: Sequence[Spellings]) -> SqlRecords:
+    """One condition a value. Args: spellings: of each attribute, and of the class last."""
+    *of_attributes, of_class = spellings
+    triples = zip(schema.attributes, columns.attributes, of_attributes, strict=True)
+    values = tuple(
+        _spelled(column, texts) if attribute.cuts is None else _intervals(attribute, column)
+        for attribute, column, texts in triples
+    )
+    return SqlRecords(columns.rows, values, _spelled(columns.target, of_class))
+
+
+def text_of(column: Any) -> Any:
+    """The column as the engine prints it; NULL stays NULL."""
+    return column.cast("string")
 
 
 def _class_name(rows: Any, actual: dict[str, str], schema: Schema, settings: DataSettings) -> str:
@@ -77,21 +99,24 @@ def _class_name(rows: Any, actual: dict[str, str], schema: Schema, settings: Dat
     )
 
 
-def _conditions(attribute: Attribute, column: Any, settings: DataSettings) -> tuple[Any, ...]:
-    if attribute.cuts is None:
-        text = text_of(column, settings)
-        texts = [text == name for name in attribute.values]
-        if attribute.missing_code is not None:
-            texts[attribute.missing_code] |= text == ""
-        return tuple(texts)
+def _check_type(attribute: Attribute, column: Any, settings: DataSettings) -> None:
     kind = column.type()
-    if not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
+    if attribute.is_numeric and not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise InputError(
             "a numeric attribute of the study, but no numeric column.",
             where=f"{place(settings)}, column {column.get_name()!r}",
             remedy="Write a query that casts it, and name that query in the data settings.",
         )
-    return _intervals(attribute, column)
+
+
+def _spelled(column: Any, spellings: Spellings) -> tuple[Any, ...]:
+    return tuple(_any_of(column, texts) for texts in spellings)
+
+
+def _any_of(column: Any, texts: Sequence[str | None]) -> Any:
+    """Whether the column holds one of these texts; never for a value that does not occur."""
+    tests = [column.isnull() if text is None else text_of(column) == text for text in texts]
+    return reduce(or_, tests) if tests else column.isnull() & ibis().literal(False)
 
 
 def _intervals(attribute: Attribute, column: Any) -> tuple[Any, ...]:
