@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hospital_agent.records import DataSettings, open_source, sql_engine
@@ -122,7 +122,13 @@ def as_file(path: Path, rows: Sequence[Row]) -> Path:
     return path
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    # No shrinking: it would take a database minutes.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    max_examples=6,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(rows=rows_of_records)
 def test_database_file_and_hand_count_alike(database: Database, tmp_path: Path, rows: list[Row]) -> None:
     database.fill(rows)
