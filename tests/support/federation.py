@@ -17,7 +17,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -197,6 +197,13 @@ class LocalFederation:
             time.sleep(0.01)
         told = "\n".join(f"--- {name}\n{self.hospitals[name].output.getvalue()}" for name in hospitals)
         raise AssertionError(f"job {job} is not over after {timeout_seconds} s\n{told}")
+
+    def until(self, holds: Callable[[], bool], *, timeout_seconds: float = 60.0) -> None:
+        """Wait for a condition."""
+        end = time.monotonic() + timeout_seconds
+        while not holds():
+            assert time.monotonic() < end, f"not so after {timeout_seconds} s"
+            time.sleep(0.02)
 
     def run_job(
         self,
