@@ -96,10 +96,10 @@ def _read_parquet(engine: duckdb.DuckDBPyConnection, path: Path, settings: DataS
             remedy="Rename the file or its folder.",
         )
     try:
-        described = engine.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(path)]).fetchall()
+        described = engine.execute(f"DESCRIBE SELECT * FROM read_parquet({_literal(str(path))})").fetchall()  # noqa: S608
         names = [str(row[0]) for row in described]
         picks = ", ".join(f"CAST({_quoted(name)} AS VARCHAR) AS c{index}" for index, name in enumerate(names))
-        source = "read_parquet('" + str(path).replace("'", "''") + "', file_row_number = true)"
+        source = f"read_parquet({_literal(str(path))}, file_row_number = true)"
         # A view, not a table: a column of Parquet can be read without the others, so memory holds one at a time.
         engine.execute(f"CREATE VIEW raw AS SELECT file_row_number AS place, {picks} FROM {source}")  # noqa: S608
         columns, rows = _encode(engine, names, settings)
@@ -128,13 +128,12 @@ def _read_text(engine: duckdb.DuckDBPyConnection, path: Path, settings: DataSett
 
 def _load_text(engine: duckdb.DuckDBPyConnection, copy: str, layout: Layout, where: str) -> None:
     """Parse into memory and show it as `raw`; lines of another width are reported by DuckDB in a table of their own."""
-    columns = {f"c{index}": "VARCHAR" for index in range(len(layout.names))}
+    columns = ", ".join(f"'c{index}': 'VARCHAR'" for index in range(len(layout.names)))
     try:
         engine.execute(
-            "CREATE TABLE loaded AS SELECT * FROM read_csv($copy, auto_detect = false, header = $header, "
-            "delim = $delimiter, quote = '\"', escape = '\"', columns = $columns, store_rejects = true, "
-            "compression = 'none')",
-            {"copy": copy, "header": layout.has_header, "delimiter": layout.delimiter, "columns": columns},
+            f"CREATE TABLE loaded AS SELECT * FROM read_csv({_literal(copy)}, auto_detect = false, "  # noqa: S608
+            f"header = {layout.has_header}, delim = {_literal(layout.delimiter)}, quote = '\"', escape = '\"', "
+            f"columns = {{{columns}}}, store_rejects = true, compression = 'none')"
         )
     except duckdb.OutOfMemoryException:
         raise
@@ -197,6 +196,11 @@ def _encode_column(
 def _clean(text: str, missing: tuple[str, ...]) -> str:
     text = text.strip()
     return "" if text in missing else text
+
+
+def _literal(text: str) -> str:
+    """A text in SQL. Not a parameter: for the first of those DuckDB imports pandas, where it is installed."""
+    return "'" + text.replace("'", "''") + "'"
 
 
 def _quoted(name: str) -> str:
