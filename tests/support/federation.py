@@ -14,6 +14,7 @@ import hashlib
 import io
 import itertools
 import json
+import logging
 import os
 import threading
 import time
@@ -22,6 +23,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import structlog
 
 from hospital_agent.cloud import Patience
 from hospital_agent.daemon import Daemon
@@ -239,6 +242,8 @@ def local_federation(
 ) -> Iterator[LocalFederation]:
     """A running federation in `folder`. `bits=512`: toy keys; `settings`: changes to the cloud's settings."""
     folder.mkdir(parents=True, exist_ok=True)
+    # The cloud's log would go to standard output, where the commands under test print.
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     parties = SealedParties([AgentId(name) for name in hospitals], fixed_key(max(bits, 2048)))
     toy = bits < 2048
     if toy:
