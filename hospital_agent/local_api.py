@@ -23,11 +23,9 @@ from pydantic.config import JsonDict
 from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
-from hospital_agent.models import NOTICE, Answers, Model, Shelf
+from hospital_agent.models import NOTICE, Answers, Shelf, description, summary
 from hospital_agent.settings import LocalSection
 from shared.errors import InputError
-from shared.tree.drawing import draw
-from shared.tree.export import reference_form
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000
@@ -104,35 +102,6 @@ def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token:
         return Response(json.dumps(document, ensure_ascii=False), media_type="application/json")
 
     return app
-
-
-def summary(model: Model) -> dict[str, Any]:
-    """What a list of models shows of one."""
-    return {
-        "id": model.id,
-        "study": model.manifest.study,
-        "question": model.manifest.question,
-        "class": model.schema.class_name,
-        "classes": list(model.schema.classes),
-        "hospitals": list(model.hospitals),
-        "tree_sha256": model.tree.sha256,
-        "nodes": model.tree.node_count,
-        "depth": model.tree.depth,
-        "disclosure": model.manifest.disclosure,
-        "saved": model.saved,
-    }
-
-
-def description(model: Model) -> dict[str, Any]:
-    """A model in full, its counts only where the study's predictions may show them."""
-    shown = model.tree if model.manifest.disclosure == "counts" else model.tree.without_counts()
-    return {
-        **summary(model),
-        "schema": model.schema.to_json(),
-        "tree": reference_form(shown, model.schema),
-        "drawing": draw(shown, model.schema),
-        "notice": NOTICE,
-    }
 
 
 def _add_guards(app: FastAPI, token: str | None) -> None:

@@ -36,7 +36,7 @@ SHORT_WAIT_SECONDS: Final = 5
 _MESSAGES: Final = "/v1/messages"
 _BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
 _SKEW_WORTH_CORRECTING_SECONDS: Final = 2
-_GZIP_FROM_BYTES: Final = 1024
+_GZIP_FROM_BYTES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,20 +5,18 @@ from __future__ import annotations
 import re
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from hospital_agent.cloud import CloudClient
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.files import write_file
-from hospital_agent.keyring import Keyring
-from hospital_agent.policy import TEMPLATE as POLICY_TEMPLATE
-from hospital_agent.settings import SETTINGS_FILE, AgentSettings, load_settings
 from shared.errors import InputError, TemporaryError
-from shared.protocol.enrolment import spoken
 from shared.reports import Report
-from shared.wire.base import encode_base64url
+
+if TYPE_CHECKING:
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import AgentSettings
 
 _SETTINGS_TEMPLATE: Final = """\
 # The settings of this hospital's agent; PRIVET_AGENT_* variables win over them.
@@ -56,6 +54,11 @@ def init(
     cloud: Annotated[str | None, typer.Option(help="The cloud's base URL, if it is known already.")] = None,
 ) -> Report:
     """Make an agent: its keys, its certificate request, its settings and its policy."""
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.policy import TEMPLATE as POLICY_TEMPLATE
+    from hospital_agent.settings import SETTINGS_FILE, load_settings
+    from shared.protocol.enrolment import spoken
+
     ring = Keyring.create(folder, agent)
     line = _CLOUD_EXAMPLE if cloud is None else f"cloud = {_quoted(cloud)}"
     write_file(folder / SETTINGS_FILE, _SETTINGS_TEMPLATE.format(id=agent, cloud=line).encode())
@@ -94,6 +97,9 @@ def join(
     cloud: Annotated[str | None, typer.Option(help="The cloud's base URL; kept in the settings.")] = None,
 ) -> Report:
     """Import the authority's bundle, the first or a newer one, and register at the cloud."""
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import load_settings
+
     if cloud is not None:
         _set_cloud(folder, cloud)
     settings = load_settings(folder)
@@ -118,6 +124,9 @@ def join(
 
 
 def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
+    from hospital_agent.cloud import CloudClient
+    from shared.wire.base import encode_base64url
+
     if settings.cloud is None or ring.certificate is None:
         return False, "No cloud is set yet: name it with `--cloud URL` or in the settings."
     client = CloudClient.connect(
@@ -133,6 +142,8 @@ def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
 
 
 def _set_cloud(folder: Path, url: str) -> None:
+    from hospital_agent.settings import SETTINGS_FILE
+
     path = folder / SETTINGS_FILE
     text = path.read_text(encoding="utf-8")
     line = f"cloud = {_quoted(url)}"

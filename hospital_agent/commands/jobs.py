@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hospital_agent.commands.arguments import Folder, JobPrefix
-from hospital_agent.daemon import is_running
-from hospital_agent.daemon.offers import manifest_of
-from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
-from hospital_agent.keyring import Keyring
-from hospital_agent.settings import load_settings
 from shared.errors import InputError
 from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.journal import JobEntry
 
 
 def status(folder: Folder) -> Report:
@@ -28,6 +26,11 @@ def status(folder: Folder) -> Report:
 
 def status_document(folder: Path) -> dict[str, Any]:
     """The same as plain JSON; also what the local API shows."""
+    from hospital_agent.daemon.lock import is_running
+    from hospital_agent.journal import Journal
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import load_settings
+
     settings = load_settings(folder)
     ring = Keyring.open(folder)
     with Journal.open(folder) as journal:
@@ -45,6 +48,9 @@ def status_document(folder: Path) -> dict[str, Any]:
 
 def offers(folder: Folder) -> Report:
     """Offers that wait for a person, with what they ask for."""
+    from hospital_agent.journal import JobStatus, Journal
+    from hospital_agent.settings import load_settings
+
     load_settings(folder)
     with Journal.open(folder) as journal:
         waiting = [_offer_document(entry) for entry in journal.jobs(JobStatus.AWAITING)]
@@ -70,6 +76,9 @@ def decline(
 
 def forget(folder: Folder, job: JobPrefix) -> Report:
     """Remove a job that is over from the journal. Its model and its place in the difference rule stay."""
+    from hospital_agent.journal import Journal
+    from hospital_agent.settings import load_settings
+
     load_settings(folder)
     with Journal.open(folder) as journal:
         entry = journal.find(job)
@@ -87,6 +96,10 @@ def forget(folder: Folder, job: JobPrefix) -> Report:
 
 
 def _answer(folder: Path, prefix: str, *, approve: bool, reason: str) -> Report:
+    from hospital_agent.daemon.lock import is_running
+    from hospital_agent.journal import Answer, JobStatus, Journal
+    from hospital_agent.settings import load_settings
+
     load_settings(folder)
     with Journal.open(folder) as journal:
         entry = journal.find(prefix)
@@ -151,6 +164,8 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
 
 
 def _offer_document(entry: JobEntry) -> dict[str, Any]:
+    from hospital_agent.daemon.offers import manifest_of
+
     manifest = manifest_of(entry)
     return {
         "job": entry.job,

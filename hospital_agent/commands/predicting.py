@@ -6,18 +6,16 @@ import csv
 import json
 import shutil
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.daemon.office import shelf_of
-from hospital_agent.keyring import Keyring
-from hospital_agent.local_api import description, summary
-from hospital_agent.models import Answers, Record, Shelf
-from hospital_agent.settings import load_settings
 from shared.errors import InputError
 from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.models import Record, Shelf
 
 models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
 
@@ -25,6 +23,8 @@ models = typer.Typer(help="List, show, export and remove finished trees.", no_ar
 @models.command("list")
 def list_models(folder: Folder) -> Report:
     """The models of this hospital, oldest first."""
+    from hospital_agent.models import summary
+
     shelf = _shelf(folder)
     found = [summary(shelf.get(job)) for job in shelf.ids()]
     lines = [
@@ -37,6 +37,8 @@ def list_models(folder: Folder) -> Report:
 @models.command()
 def show(folder: Folder, model: ModelPrefix) -> Report:
     """One tree, drawn, with where it came from."""
+    from hospital_agent.models import description
+
     shelf = _shelf(folder)
     document = description(shelf.get(shelf.find(model)))
     head = (
@@ -84,6 +86,8 @@ def predict(
     ] = None,
 ) -> Report:
     """Answer for one record (--set, several times) or for a file of them."""
+    from hospital_agent.models import Answers
+
     if bool(values) == (file is not None):
         raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
     records = _from_file(file) if file is not None else [_from_words(values or [])]
@@ -95,8 +99,13 @@ def predict(
 
 
 def _shelf(folder: Path) -> Shelf:
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.models import shelf_of
+    from hospital_agent.settings import load_settings
+
     load_settings(folder)
-    return shelf_of(folder, Keyring.open(folder))
+    ring = Keyring.open(folder)
+    return shelf_of(folder, ring.identity.public, ring.hospital_trust().root)
 
 
 def _from_words(words: list[str]) -> Record:

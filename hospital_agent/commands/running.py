@@ -9,22 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
-from hospital_agent.daemon import Daemon
-from hospital_agent.daemon.office import data_settings
 from hospital_agent.files import read_file
-from hospital_agent.local_api import Library, create_app, serving
-from hospital_agent.records import open_source
-from hospital_agent.settings import load_settings
 from shared.errors import InputError
 from shared.reports import Report
 from shared.rng import random_bytes
-from shared.tree.schema import Schema
+
+if TYPE_CHECKING:
+    from shared.tree.schema import Schema
 
 _MAX_SCHEMA_BYTES = 2**25
 _SALT_BYTES = 32
@@ -36,6 +33,9 @@ class _Terminated(BaseException):
 
 def run(folder: Folder) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
+    from hospital_agent.daemon.loop import Daemon
+    from hospital_agent.local_api import Library, create_app, serving
+
     daemon = Daemon.open(folder)
     local = daemon.office.settings.local
     token = None if local.token is None else local.token.get_secret_value()
@@ -67,6 +67,10 @@ def check_data(
     schema: Annotated[Path, typer.Option(help="The study's schema: JSON with attributes and class.")],
 ) -> Report:
     """Read the records as a job would and say whether they fit a study's schema. Nothing is kept or sent."""
+    from hospital_agent.daemon.office import data_settings
+    from hospital_agent.records import open_source
+    from hospital_agent.settings import load_settings
+
     settings = load_settings(folder)
     wanted = _read_schema(schema)
     with tempfile.TemporaryDirectory(dir=folder, prefix="check-") as room:
@@ -79,6 +83,8 @@ def check_data(
 
 
 def _read_schema(path: Path) -> Schema:
+    from shared.tree.schema import Schema
+
     raw = read_file(path, max_bytes=_MAX_SCHEMA_BYTES, remedy="Name the file with the study's schema.")
     try:
         document: Any = json.loads(raw)

@@ -24,6 +24,8 @@ from hospital_agent.keyring import Keyring
 from hospital_agent.settings import SETTINGS_FILE, load_settings
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.protocol.envelopes import Sealed, unseal
+from shared.protocol.joining import F_TABLE_BITS
+from shared.tree.criteria import f_table_sha256
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
 
@@ -61,9 +63,10 @@ class Daemon:
         progress: Progress | None = None,
         patience: Patience | None = None,
     ) -> Self:
-        """The same over an open keyring; its present key is made ready for work."""
+        """The same over an open keyring; its present key and the reference arithmetic are made ready for work."""
         settings = load_settings(folder)
         keyring.hospital_keys()
+        f_table_sha256(F_TABLE_BITS)
         if settings.cloud is None:
             raise InputError(
                 "no cloud is set",

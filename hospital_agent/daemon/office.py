@@ -8,14 +8,13 @@ from pathlib import Path
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.journal import Journal
 from hospital_agent.keyring import Keyring
-from hospital_agent.models import Shelf
+from hospital_agent.models import Shelf, shelf_of
 from hospital_agent.policy import Policy, load_policy
 from hospital_agent.records import DataSettings, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
 
 SNAPSHOTS = "snapshots"
-MODELS = "models"
 
 
 @dataclass(slots=True)
@@ -56,18 +55,13 @@ class Office:
     @property
     def shelf(self) -> Shelf:
         """The finished models."""
-        return shelf_of(self.folder, self.keyring)
+        return shelf_of(self.folder, self.keyring.identity.public, self.keyring.hospital_trust().root)
 
     def discard_snapshot(self, sha256: str | None) -> None:
         """Delete the frozen records of a job that is over."""
         if sha256:
             for path in (self.folder / SNAPSHOTS).glob(f"{sha256}.*"):
                 path.unlink(missing_ok=True)
-
-
-def shelf_of(folder: Path, keyring: Keyring) -> Shelf:
-    """The models of an agent that has joined."""
-    return Shelf(folder / MODELS, keyring.identity.public, keyring.hospital_trust().root)
 
 
 def data_settings(section: DataSection) -> DataSettings:

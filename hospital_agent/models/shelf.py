@@ -97,3 +97,8 @@ class Shelf:
 
     def _path(self, job: str) -> Path:
         return self.folder / f"{job}.json"
+
+
+def shelf_of(folder: Path, identity_public: bytes, root: bytes) -> Shelf:
+    """The shelf in an agent's folder."""
+    return Shelf(folder / "models", identity_public, root)

@@ -27,12 +27,12 @@ from typing import Any
 import structlog
 
 from hospital_agent.cloud import Patience
-from hospital_agent.daemon import Daemon
+from hospital_agent.daemon.loop import Daemon
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.files import make_private_folder, write_file
 from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.keyring import Keyring, MeteredCipher
-from hospital_agent.models import Model
+from hospital_agent.models import Model, shelf_of
 from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Role
 from shared.ids import AgentId
@@ -138,9 +138,8 @@ class Hospital:
 
     def model(self, job: str) -> Model:
         """The verified model of a job."""
-        from hospital_agent.daemon.office import shelf_of
-
-        return shelf_of(self.folder, Keyring.open(self.folder)).get(job)
+        ring = Keyring.open(self.folder)
+        return shelf_of(self.folder, ring.identity.public, ring.hospital_trust().root).get(job)
 
 
 @dataclass(frozen=True)

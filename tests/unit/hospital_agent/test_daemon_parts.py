@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hospital_agent.daemon import is_running
-from hospital_agent.daemon.lock import locked
+from hospital_agent.daemon.lock import is_running, locked
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.daemon.steps import Stopwatch
 from shared.errors import InputError
