@@ -11,8 +11,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shared.rng import random_bytes
 
 _log = structlog.get_logger()
-_HEADERS: Final = (
-    (b"x-content-type-options", b"nosniff"),
+_HEADERS: Final = ((b"x-content-type-options", b"nosniff"),)
+_PAGE_HEADERS: Final = (
+    *_HEADERS,
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 )
@@ -37,13 +38,20 @@ class Traffic:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+                message["headers"] = [*message.get("headers", ()), *_extra(message)]
             await send(message)
 
         try:
             await self._app(scope, receive, send_with_headers)
         finally:
             _write(scope, status, began)
+
+
+def _extra(message: Message) -> tuple[tuple[bytes, bytes], ...]:
+    """What only a page needs is left out elsewhere: agents get some sixty short answers a job."""
+    kinds = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
+    is_page = any(kind.startswith(b"text/html") for kind in kinds)
+    return _PAGE_HEADERS if is_page else _HEADERS
 
 
 def _write(scope: Scope, status: int, began: float) -> None:
