@@ -40,6 +40,7 @@ def f_entry(x: int, s: int = SCALE_BITS) -> int:
     return next(entry for guard in count(64, 64) if (entry := _rounded(x, s, guard)) is not None)
 
 
+@lru_cache(maxsize=4)
 def f_table_sha256(s: int = SCALE_BITS) -> str:
     """SHA-256 of the entries 0..4096 as unsigned 64-bit big-endian numbers, lower-case hex (vector T1)."""
     table = b"".join(f_entry(x, s).to_bytes(8, "big") for x in range(F_TABLE_CHECKED + 1))
