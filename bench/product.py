@@ -30,7 +30,7 @@ Profile = Literal["paper", "hardened"]
 CRYPTOGRAPHY: Final = ("encrypt", "add", "decrypt", "signatures")
 """Parts that are cryptography; `tables` is too, but is paid once for a key and told apart."""
 PARTS: Final = ("count", *CRYPTOGRAPHY, "choose", "messages", "tables")
-GZIP_FROM_BYTES: Final = 1024
+GZIP_FROM_BYTES: Final = 512
 """The agent compresses longer bodies; what is counted here is what would travel."""
 MOVES: Final = 100_000
 _VERIFY: Final = certificates.verify
