@@ -18,14 +18,21 @@ from cloud_service.service.notifier import inbox_of, story_of
 from cloud_service.store import jobs, journal, messages, outbox
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
-from shared.errors import InternalError, PeerError
+from shared.errors import InternalError, JobCode, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
-from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions, Note
+from shared.protocol.effects import (
+    AcceptContribution,
+    Broadcast,
+    ComputeSum,
+    Dismiss,
+    DropContributions,
+    Note,
+)
 from shared.protocol.envelopes import Address, Sealed, Signer, seal
 from shared.protocol.job import Job, Step
 from shared.wire.base import WireModel, canonical_json
 from shared.wire.envelope import MessageType
-from shared.wire.rounds import Receipt
+from shared.wire.rounds import Abort, Receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +88,9 @@ class Recorder:
             match effect:
                 case Broadcast():
                     self._say(effect)
+                case Dismiss():
+                    for agent in effect.agents:
+                        self._dismiss(agent, effect.code)
                 case AcceptContribution():
                     if contribution is None:
                         raise InternalError("a step accepts a contribution that did not come")
@@ -134,13 +144,30 @@ class Recorder:
 
     def _say(self, broadcast: Broadcast) -> None:
         receivers = _receivers(self.job, broadcast.type)
-        sealed = self._seal(broadcast.type, broadcast.round, broadcast.attempt, EVERYONE, broadcast.body)
-        self._log(_record_of(sealed) | {"to": EVERYONE})
-        self._counts[f"out:{broadcast.type}"] += len(receivers)
-        self._costs[f"out:{broadcast.type}"] += len(receivers) * len(sealed.raw)
-        self._out.append((sealed, receivers))
+        place = (broadcast.round, broadcast.attempt)
+        sealed = self._queue(broadcast.type, place, EVERYONE, broadcast.body, receivers)
         if broadcast.type is MessageType.AGGREGATE:
             journal.add_aggregate(self._connection, sealed, self._now)
+
+    def _dismiss(self, agent: AgentId, code: JobCode) -> None:
+        place = (self.job.round, self.job.attempt)
+        self._queue(MessageType.ABORT, place, agent, Abort(code=code), (agent,))
+
+    def _queue(
+        self,
+        kind: MessageType,
+        place: tuple[int, int],
+        to: AgentId,
+        body: WireModel,
+        receivers: tuple[AgentId, ...],
+    ) -> Sealed:
+        """Sign, log, count and put aside for `finish`. Args: place: round and attempt."""
+        sealed = self._seal(kind, *place, to, body)
+        self._log(_record_of(sealed) | {"to": to})
+        self._counts[f"out:{kind}"] += len(receivers)
+        self._costs[f"out:{kind}"] += len(receivers) * len(sealed.raw)
+        self._out.append((sealed, receivers))
+        return sealed
 
     def _seal(self, kind: MessageType, number: int, attempt: int, to: str, body: WireModel) -> Sealed:
         address = Address(kind, self.job.manifest.job, self.job.mh, number, attempt, CLOUD, to)
@@ -161,15 +188,15 @@ def _record_of(sealed: Sealed) -> dict[str, Any]:
 
 
 def _receivers(job: Job, kind: MessageType) -> tuple[AgentId, ...]:
-    """Everyone invited for an offer; the end for all who have not declined; the rest is the roster's alone.
+    """Everyone invited for an offer; the roster for the rest, and before there is one who has not declined.
 
     A hospital that fell out of the roster must not get the others' sums: it holds the key to open them.
     """
     if kind is MessageType.JOB_OFFER:
         return _sorted(job.members)
-    if kind is MessageType.ABORT:
-        return _sorted(agent for agent, member in job.members.items() if member.declined is None)
-    return job.roster
+    if job.roster:
+        return job.roster
+    return _sorted(agent for agent, member in job.members.items() if member.declined is None)
 
 
 def _sorted(agents: Iterable[AgentId]) -> tuple[AgentId, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
+from shared.crypto import agreement
 from shared.errors import ErrorCode, InternalError, JobCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.effects import (
@@ -24,6 +25,7 @@ from shared.protocol.effects import (
     Broadcast,
     CloudEffect,
     ComputeSum,
+    Dismiss,
     DropContributions,
     Note,
 )
@@ -31,7 +33,7 @@ from shared.protocol.envelopes import Sealed, body_of
 from shared.protocol.job import Job, Member, Step
 from shared.protocol.layout import next_prompts, root_prompts, root_slots
 from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, CloudState, follow
-from shared.wire.base import encode_base64url
+from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
 from shared.wire.rounds import (
@@ -140,6 +142,11 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
     member = _invited(job, sealed.envelope)
     body = body_of(sealed.envelope, JobAccept)
     known = {m.accept.envelope.body["state"] for m in job.members.values() if m.accept is not None}
+    if len(decode_base64url(body.ephemeral, what="ephemeral")) != agreement.KEY_BYTES:
+        # The others would refuse the whole roster for it, and the job would stand still.
+        raise PeerError(
+            ErrorCode.MALFORMED, f"ephemeral: expected an X25519 key of {agreement.KEY_BYTES} bytes"
+        )
     if body.mh != job.mh:
         raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
     if known - {body.state}:
@@ -181,6 +188,7 @@ def _close_invitation(job: Job, now: int) -> Step:
     accepted = sorted(m.id for m in job.members.values() if m.accept is not None)
     if len(accepted) < job.manifest.min_hospitals:
         return fail(job, JobCode.DEADLINE)
+    silent = job.waiting_for
     job = replace(_moved(job, CloudEvent.FIX_ROSTER), roster=tuple(accepted))
     accepts = [_present(job.members[a].accept) for a in job.roster]
     job = replace(job, expected_state=str(accepts[0].envelope.body["state"]))
@@ -195,7 +203,12 @@ def _close_invitation(job: Job, now: int) -> Step:
     if manifest.profile == "paper":
         job = replace(job, prompts=root_prompts(manifest.schema_))
     opened = _open_round(job, now, decisions=[])
-    return Step(opened.job, (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects))
+    effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects)
+    return Step(opened.job, _dismissal(silent, JobCode.DEADLINE) + effects)
+
+
+def _dismissal(agents: tuple[AgentId, ...], code: JobCode) -> tuple[CloudEffect, ...]:
+    return (Dismiss(agents, code),) if agents else ()
 
 
 def _present(signed: SignedEnvelope | None) -> SignedEnvelope:
@@ -340,6 +353,10 @@ def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:
 
 
 def _on_abort(job: Job, sealed: Sealed, now: int) -> Step:
+    member = job.members[AgentId(sealed.envelope.sender)]
+    takes_part = member.id in job.roster if job.roster else member.accept is not None
+    if not takes_part:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{member.id} does not take part and cannot end the job")
     body = body_of(sealed.envelope, Abort)
     note = Note("aborted_by", {"hospital": sealed.envelope.sender, "code": body.code})
     step = fail(job, body.code)
@@ -388,7 +405,7 @@ def _may_shrink(job: Job) -> bool:
 
 
 def _shrink(job: Job, now: int) -> Step:
-    silent = set(job.waiting_for)
+    silent = job.waiting_for
     fresh = {a: replace(m, contributed=None) for a, m in job.members.items()}
     job = replace(
         job,
@@ -398,8 +415,9 @@ def _shrink(job: Job, now: int) -> Step:
         shrinks=job.shrinks + 1,
     )
     opened = _open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
-    note = Note("shrunk", {"without": sorted(str(a) for a in silent)})
-    return Step(opened.job, (DropContributions(), note, *opened.effects))
+    note = Note("shrunk", {"without": [str(a) for a in silent]})
+    effects = (DropContributions(), note, *opened.effects)
+    return Step(opened.job, _dismissal(silent, JobCode.MEMBER_LOST) + effects)
 
 
 def cancel(job: Job) -> Step:

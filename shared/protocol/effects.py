@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from shared.errors import JobCode
+from shared.ids import AgentId
 from shared.wire.base import WireModel
 from shared.wire.envelope import MessageType
 
 
 @dataclass(frozen=True, slots=True)
 class Broadcast:
-    """Sign and queue one message for every member of the job."""
+    """Sign and queue one message for all whom it concerns: the invited, or the roster once there is one."""
 
     type: MessageType
     round: int
     attempt: int
     body: WireModel
+
+
+@dataclass(frozen=True, slots=True)
+class Dismiss:
+    """Tell these hospitals, each alone, that the job is over for them; it goes on without them."""
+
+    agents: tuple[AgentId, ...]
+    code: JobCode
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +54,4 @@ class Note:
     data: dict[str, str | int | bool | list[str]] = field(default_factory=dict)
 
 
-CloudEffect = Broadcast | AcceptContribution | DropContributions | ComputeSum | Note
+CloudEffect = Broadcast | Dismiss | AcceptContribution | DropContributions | ComputeSum | Note
