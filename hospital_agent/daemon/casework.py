@@ -14,11 +14,12 @@ from typing import Final
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
+from hospital_agent.keyring import Spent
 from hospital_agent.models import Model
 from hospital_agent.policy import differs_by_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
-from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys, Step
+from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
 from shared.protocol.envelopes import Sealed, body_of, unseal
 from shared.protocol.participant import abort, receive, take_receipt
 from shared.protocol.participation import Participation, from_json, rules_of, schema_of, to_json
@@ -70,10 +71,13 @@ class Casework:
         Raises: PeerError: refused, nothing changed. TemporaryError: the records cannot be reached now.
         """
         watch, keys = Stopwatch(), self.keys_of(case)
-        before = case.participation
+        spent = self.office.keyring.cipher(case.participation.manifest.key_id).spent
+        before = replace(spent)
         try:
-            step = self._step(case, sealed, keys, watch)
-            if step.participation is before:
+            with watch.part("receive"):
+                step = receive(case.participation, sealed, keys)
+            _note_opening(watch, sealed, spent.since(before))
+            if step.participation is case.participation:
                 return
             self._check_new_roster(case, step.participation)
             outcome = carry_out(step, case.snapshot, keys, self.office.keyring.identity, watch)
@@ -83,7 +87,7 @@ class Casework:
         except (InputError, InternalError) as error:
             self.give_up(case, JobCode.CANCELLED, str(error), inbox_id=inbox_id)
             return
-        self._add(case.entry.job, Tally(seconds=watch.seconds))
+        self._add(case.entry.job, _tally(watch, spent.since(before)))
         self._settle(case, outcome, sealed, inbox_id)
 
     def take_receipt(self, message: OutgoingMessage, raw: bytes) -> None:
@@ -217,17 +221,6 @@ class Casework:
             seconds=tally.seconds, sent=tally.sent, received=tally.received, work=tally.work
         )
 
-    def _step(self, case: Case, sealed: Sealed, keys: HospitalKeys, watch: Stopwatch) -> Step:
-        """`receive`, its time split into decrypting and choosing."""
-        spent = self.office.keyring.cipher(case.participation.manifest.key_id).spent
-        before, start = replace(spent), time.perf_counter()
-        step = receive(case.participation, sealed, keys)
-        if sealed.envelope.type is MessageType.AGGREGATE:
-            decrypt = spent.decrypt_seconds - before.decrypt_seconds
-            watch.seconds["decrypt"] = decrypt
-            watch.seconds["choose"] = time.perf_counter() - start - decrypt
-        return step
-
     def _check_new_roster(self, case: Case, after: Participation) -> None:
         """The difference rule on the roster itself, which may be smaller than the list of the invited (rule A4)."""
         identity = case.entry.records_identity
@@ -300,6 +293,19 @@ class Casework:
         case.participation = after
         self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id)
         self.office.progress.tell("complete: the tree is here", job=case.entry.job)
+
+
+def _note_opening(watch: Stopwatch, sealed: Sealed, spent: Spent) -> None:
+    """Split the time of an aggregate's step into decrypting and choosing."""
+    if sealed.envelope.type is MessageType.AGGREGATE:
+        whole = watch.seconds.pop("receive")
+        watch.seconds |= {"decrypt": spent.decrypt_seconds, "choose": whole - spent.decrypt_seconds}
+
+
+def _tally(watch: Stopwatch, spent: Spent) -> Tally:
+    cpu = {"encrypt_cpu": spent.encrypt_cpu_seconds, "decrypt_cpu": spent.decrypt_cpu_seconds}
+    work = {"encryptions": spent.encryptions, "decryptions": spent.decryptions}
+    return Tally(seconds=watch.seconds | cpu, work=work)
 
 
 def _certificates_of(case: Case, after: Participation) -> tuple[str, ...]:

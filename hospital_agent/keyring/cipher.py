@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Final, TypeVar
@@ -38,6 +38,10 @@ class Spent:
     decrypt_cpu_seconds: float = 0.0
     encryptions: int = 0
     decryptions: int = 0
+
+    def since(self, earlier: Spent) -> Spent:
+        """What was spent after `earlier`, a copy of this made then."""
+        return Spent(*(now - then for now, then in zip(astuple(self), astuple(earlier), strict=True)))
 
 
 @dataclass(slots=True)
