@@ -6,7 +6,7 @@ A problem never repeats what was sent: its detail names the field and the rule, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -27,6 +27,8 @@ from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:privet:problem:"
+CODE_KEY: Final = "privet.code"
+"""Where a request's scope says with which code it was refused, for the log."""
 _log = structlog.get_logger()
 
 STATUS: Final[Mapping[ErrorCode, int]] = {
@@ -117,21 +119,28 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
+def _answer(
+    request: Request, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    request.scope[CODE_KEY] = code
+    return problem(status, code, detail, headers)
+
+
 def _peer(request: Request, error: Exception) -> Response:
-    assert isinstance(error, PeerError)
-    return problem(STATUS[error.code], error.code.value, str(error))
+    known = cast(PeerError, error)
+    return _answer(request, STATUS[known.code], known.code.value, str(known))
 
 
 def _input(request: Request, error: Exception) -> Response:
-    return problem(422, "invalid_input", str(error))
+    return _answer(request, 422, "invalid_input", str(error))
 
 
 def _temporary(request: Request, error: Exception) -> Response:
-    wait = getattr(error, "retry_after_seconds", None) or 1.0
+    wait = cast(TemporaryError, error).retry_after_seconds or 1.0
     headers = {"Retry-After": str(max(1, round(wait)))}
     if isinstance(error, RateLimitedError | AuditUnavailableError):
-        return problem(STATUS[error.code], error.code.value, str(error), headers)
-    return problem(503, "audit_unavailable", "try later", headers)
+        return _answer(request, STATUS[error.code], error.code.value, str(error), headers)
+    return _answer(request, 503, "audit_unavailable", "try later", headers)
 
 
 _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
@@ -145,12 +154,12 @@ _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
 def _people(request: Request, error: Exception) -> Response:
     status, code = _PEOPLE[type(error)]
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return problem(status, code, str(error), headers)
+    return _answer(request, status, code, str(error), headers)
 
 
 def _validation(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)
-    return problem(422, "invalid_input", _describe(error.errors()))
+    faults = cast(RequestValidationError, error).errors()
+    return _answer(request, 422, "invalid_input", _describe(faults))
 
 
 def _describe(faults: Sequence[Any]) -> str:
@@ -167,12 +176,12 @@ _HTTP_CODES: Final = {404: "not_found", 405: "method_not_allowed"}
 
 
 def _http(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    code = _HTTP_CODES.get(error.status_code, "malformed")
-    status = error.status_code if error.status_code in _HTTP_CODES else 400
-    return problem(status, code, TITLES[code], error.headers)
+    known = cast(HTTPException, error)
+    code = _HTTP_CODES.get(known.status_code, "malformed")
+    status = known.status_code if known.status_code in _HTTP_CODES else 400
+    return _answer(request, status, code, TITLES[code], known.headers)
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
     _log.error("unexpected error", error=type(error).__name__)
-    return problem(500, "internal", "an error of ours; it was logged")
+    return _answer(request, 500, "internal", "an error of ours; it was logged")

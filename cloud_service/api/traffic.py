@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, Final
 
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from cloud_service.api.problems import CODE_KEY
+from shared.ids import HEX_16_PATTERN
 from shared.rng import random_bytes
 
 _log = structlog.get_logger()
@@ -61,9 +64,21 @@ def _write(scope: Scope, status: int, began: float) -> None:
     if template not in _QUIET:
         _log.info(
             "request",
+            **_particulars(scope),
             request=random_bytes(4).hex(),
             method=scope["method"],
             route=template,
             status=status,
             milliseconds=round((time.monotonic() - began) * 1000, 1),
         )
+
+
+def _particulars(scope: Scope) -> dict[str, str]:
+    """The job that a known route names, and the code of a refusal."""
+    found: dict[str, str] = {}
+    job = scope.get("path_params", {}).get("job_id", "")
+    if re.fullmatch(HEX_16_PATTERN, job):
+        found["job"] = job
+    if CODE_KEY in scope:
+        found["code"] = scope[CODE_KEY]
+    return found

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+import structlog
 from sqlalchemy import Connection
 
 from cloud_service.service.aftermath import Aftermath
@@ -32,6 +33,7 @@ from shared.protocol.job import Step
 from shared.protocol.sums import CheckedContribution, check_contribution
 from shared.wire.envelope import MessageType
 
+_log = structlog.get_logger()
 _NO_NEWS: Final = News()
 
 Verdict = CheckedContribution | PeerError | None
@@ -80,7 +82,11 @@ class MessageDoor:
         self.rates.spend(envelope.sender)
         if prior is not None and prior.sha256 == messages.digest(raw):
             return _first_answer(prior)
-        return self._record(sealed, None if stored is None else self._examine(stored, sealed))
+        try:
+            return self._record(sealed, None if stored is None else self._examine(stored, sealed))
+        except PeerError as error:
+            _log.warning("refused", job=envelope.job, agent=envelope.sender, code=error.code.value)
+            raise
 
     def _gate(self, raw: bytes) -> None:
         """A long message: sender, length and signature before anything is parsed."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from structlog.testing import capture_logs
 
 from shared.errors import ErrorCode
 from tests.support.clinic import NAMES as ATTRIBUTES
@@ -282,6 +283,20 @@ def test_tree_only_where_the_study_publishes_it(cloud: CloudUnderTest, done: dic
     answer = cloud.people.post(f"/v1/jobs/{done['public']}/predict", json=record).json()
     assert (answer["label"], answer["note"]) == ("both", None)
     assert "counts" not in json.dumps(tree)
+
+
+def test_log_names_route_job_and_code_and_nothing_that_was_sent(cloud: CloudUnderTest) -> None:
+    job = cloud.job(invited=list(NAMES))
+    with capture_logs() as lines:
+        cloud.people.get(f"/v1/jobs/{job}", params={"note": "planted-secret"})
+        cloud.people.get("/v1/jobs/planted-secret")
+        cloud.people.post("/v1/messages", content=b"planted-secret", headers=JSON)
+        cloud.people.get("/planted-secret")
+    requests = [line for line in lines if line["event"] == "request"]
+    assert [line.get("code") for line in requests] == [None, "not_found", "malformed", "not_found"]
+    assert (requests[0]["route"], requests[0]["job"]) == ("/v1/jobs/{job_id}", job)
+    assert "planted-secret" not in str(lines)
+    cloud.people.post(f"/v1/jobs/{job}/cancel")
 
 
 def test_every_code_has_a_status() -> None:
