@@ -65,6 +65,22 @@ def test_three_hospitals_end_with_one_tree(cloud: CloudUnderTest, hospitals: lis
     assert kinds.index("roster") < kinds.index("aggregate") < kinds.index("done")
 
 
+def test_profile_paper_where_it_is_switched_on(tmp_path: Path, database_url: str) -> None:
+    changes = {"allow_paper_profile": True}
+    with (
+        running_cloud(tmp_path, database_url, bits=2048, **changes) as cloud,
+        hospitals_of(cloud, dealt(*NAMES)) as hospitals,
+    ):
+        cloud.study(SCHEMA)
+        cloud.study(SCHEMA, name="real", synthetic=False)
+        refused = cloud.people.post("/v1/studies/real/jobs", json={"profile": "paper"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "policy_profile")
+        job = cloud.job(profile="paper", max_depth=2)
+        run_together(hospitals)
+        assert cloud.people.get(f"/v1/jobs/{job}").json()["state"] == "DONE"
+        assert len({hospital.host.tree for hospital in hospitals}) == 1
+
+
 def test_every_aggregate_is_one_of_its_round(cloud: CloudUnderTest, hospitals: list[HttpHospital]) -> None:
     job = cloud.job()
     run_together(hospitals)
