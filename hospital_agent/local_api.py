@@ -9,8 +9,9 @@ from __future__ import annotations
 import hmac
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
 
@@ -29,6 +30,7 @@ from shared.errors import InputError
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000
+_STARTING_SECONDS: Final = 0.01
 _EXAMPLE: Final[JsonDict] = {"record": {"lumbar pain": "yes", "temperature": 38.5}}
 
 Value = str | int | float | bool | None
@@ -158,6 +160,7 @@ def serving(app: FastAPI, settings: LocalSection) -> Iterator[str]:
 
     Raises: InputError: the address or port cannot be had.
     """
+    # The server binds by itself: a socket handed to it would answer some 40 ms late, for want of TCP_NODELAY.
     config = uvicorn.Config(
         app,
         settings.host,
@@ -167,23 +170,30 @@ def serving(app: FastAPI, settings: LocalSection) -> Iterator[str]:
         lifespan="off",
         server_header=False,
     )
-    try:
-        listening = config.bind_socket()
-        listening.listen()  # from now on nobody else gets the port, and the first question is not turned away
-    except (SystemExit, OSError):
-        raise InputError(
-            "the address cannot be had",
-            where=f"settings local.host and local.port, {settings.host} port {settings.port}",
-            remedy="Choose another port, set local.serve = false, or stop the program that has it.",
-        ) from None
     server = uvicorn.Server(config)
-    thread = threading.Thread(
-        target=server.run, kwargs={"sockets": [listening]}, name="local-api", daemon=True
-    )
+    thread = threading.Thread(target=_serve, args=(server,), name="local-api", daemon=True)
     thread.start()
     try:
-        yield f"http://{settings.host}:{listening.getsockname()[1]}"
+        yield _base_url(server, thread, settings)
     finally:
         server.should_exit = True
         thread.join(timeout=5.0)
-        listening.close()
+
+
+def _serve(server: uvicorn.Server) -> None:
+    with suppress(SystemExit):  # uvicorn's way to say that it could not bind; `_base_url` says it better
+        server.run()
+
+
+def _base_url(server: uvicorn.Server, thread: threading.Thread, settings: LocalSection) -> str:
+    """Where the server listens, as soon as it does."""
+    while not server.started:
+        if not thread.is_alive():
+            raise InputError(
+                "the address cannot be had",
+                where=f"settings local.host and local.port, {settings.host} port {settings.port}",
+                remedy="Choose another port, set local.serve = false, or stop the program that has it.",
+            )
+        time.sleep(_STARTING_SECONDS)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    return f"http://{settings.host}:{port}"

@@ -119,8 +119,6 @@ def test_a_token_guards_every_door_but_health(shelf: Shelf) -> None:
             assert client.get(path, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
-# uvicorn drops its socket unclosed when it cannot bind.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_taken_port_is_named(shelf: Shelf) -> None:
     app = create_app(Library(shelf), dict, None)
     with serving(app, LocalSection(port=0)) as url:
