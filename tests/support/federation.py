@@ -192,13 +192,20 @@ class LocalFederation:
         """Until the job is over at each of these hospitals and its last word is with the cloud."""
         end = time.monotonic() + timeout_seconds
         while time.monotonic() < end:
-            found = {name: self.hospitals[name].entry(job) for name in hospitals}
-            entries = {name: entry for name, entry in found.items() if entry is not None and entry.is_over}
-            if len(entries) == len(hospitals) and not any(self._pending(name) for name in hospitals):
-                return entries
+            if self._are_over(job, hospitals) and not any(self._pending(name) for name in hospitals):
+                return {name: self._entry(name, job) for name in hospitals}
             time.sleep(0.01)
         told = "\n".join(f"--- {name}\n{self.hospitals[name].output.getvalue()}" for name in hospitals)
         raise AssertionError(f"job {job} is not over after {timeout_seconds} s\n{told}")
+
+    def _are_over(self, job: str, hospitals: Sequence[str]) -> bool:
+        found = [self.hospitals[name].entry(job) for name in hospitals]
+        return all(entry is not None and entry.is_over for entry in found)
+
+    def _entry(self, name: str, job: str) -> JobEntry:
+        entry = self.hospitals[name].entry(job)
+        assert entry is not None
+        return entry
 
     def until(self, holds: Callable[[], bool], *, timeout_seconds: float = 60.0) -> None:
         """Wait for a condition."""

@@ -16,7 +16,8 @@ from tests.support.clinic import SCHEMA
 from tests.support.models import model_of
 from tests.unit.hospital_agent.test_keyring import PARTIES, ROOT, bundle_file, folder_of
 
-CSV = "nausea,lumbar pain,urine pushing,micturition pains,burning of urethra,diagnosis\n0,1,1,0,1,nephritis\n0,0,0,0,0,none\n"
+HEADER = "nausea,lumbar pain,urine pushing,micturition pains,burning of urethra,diagnosis\n"
+CSV = HEADER + "0,1,1,0,1,nephritis\n0,0,0,0,0,none\n"
 
 
 def command(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
@@ -127,12 +128,10 @@ def test_models_are_listed_shown_exported_and_removed(
     (found,) = command(capsys, "models", "list", member)["models"]
     assert "lumbar pain?" in command(capsys, "models", "show", member, found["id"][:4])["drawing"]
     target = tmp_path / "model.json"
-    command(capsys, "models", "export", member, found["id"], "--to", target)
+    words = ("models", "export", member, found["id"], "--to", target)
+    command(capsys, *words)
     assert json.loads(target.read_bytes())["model"]["tree_sha256"] == found["tree_sha256"]
-    assert (
-        "exists already"
-        in command(capsys, "models", "export", member, found["id"], "--to", target, code=3)["detail"]
-    )
+    assert "exists already" in command(capsys, *words, code=3)["detail"]
     command(capsys, "models", "remove", member, found["id"])
     assert command(capsys, "models", "list", member)["models"] == []
 
