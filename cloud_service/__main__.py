@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shared.reports import Report
+
+if TYPE_CHECKING:
+    from cloud_service.service.tokens import Tokens
 
 app = typer.Typer(
     help="Run the cloud that prompts, adds and returns.", no_args_is_help=True, add_completion=False
@@ -160,7 +165,8 @@ def serve(
 @tokens.command("create")
 def create_token(folder: Folder, label: Label) -> Report:
     """Make a token for a person or a program; it is shown once."""
-    token = _with_tokens(folder).create(label)
+    with _tokens_of(folder) as kept:
+        token = kept.create(label)
     return Report(
         document={"label": label, "token": token},
         text=f"Token {label}: {token}\nIt is shown only now. Send it as: Authorization: Bearer TOKEN",
@@ -170,7 +176,8 @@ def create_token(folder: Folder, label: Label) -> Report:
 @tokens.command("list")
 def list_tokens(folder: Folder) -> Report:
     """Labels and times of all tokens."""
-    rows = _with_tokens(folder).all()
+    with _tokens_of(folder) as kept:
+        rows = kept.all()
     document = {"tokens": [{"label": r.label, "created": r.created, "revoked": r.revoked} for r in rows]}
     lines = [f"{r.label}: made {_day(r.created)}{_revoked(r.revoked)}" for r in rows]
     return Report(document=document, text="\n".join(lines) or "No tokens yet.")
@@ -179,11 +186,13 @@ def list_tokens(folder: Folder) -> Report:
 @tokens.command("revoke")
 def revoke_token(folder: Folder, label: Label) -> Report:
     """End a token's life at once."""
-    _with_tokens(folder).revoke(label)
+    with _tokens_of(folder) as kept:
+        kept.revoke(label)
     return Report(document={"label": label, "revoked": True}, text=f"Token {label} is revoked.")
 
 
-def _with_tokens(folder: Path):  # type: ignore[no-untyped-def]
+@contextmanager
+def _tokens_of(folder: Path) -> Iterator[Tokens]:
     from cloud_service.service.rates import Rates
     from cloud_service.service.services import unix_time
     from cloud_service.service.tokens import Tokens
@@ -193,8 +202,11 @@ def _with_tokens(folder: Path):  # type: ignore[no-untyped-def]
 
     settings = load_settings(folder)
     database = Database(settings.database)
-    require_current(database)
-    return Tokens(database, Rates(settings.requests_per_second), unix_time)
+    try:
+        require_current(database)
+        yield Tokens(database, Rates(settings.requests_per_second), unix_time)
+    finally:
+        database.dispose()
 
 
 def _day(time: int) -> str:
