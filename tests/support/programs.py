@@ -304,7 +304,7 @@ class RealFederation:
 
     def model(self, name: str, job: str) -> Model:
         """The verified model of a job at one hospital."""
-ring = Keyring.open(self.folder / name)
+        ring = Keyring.open(self.folder / name)
         shelf = shelf_of(self.folder / name, ring.identity.public, ring.hospital_trust().root)
         return shelf.get(job)
 
