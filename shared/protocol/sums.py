@@ -45,11 +45,8 @@ def check_contribution(job: Job, envelope: Envelope, keys: CloudKeys) -> Checked
     Raises: PeerError: `contribution_rejected`, or `malformed` when the body is not a contribution at all.
     """
     if job.manifest.profile == "paper":
-        checked = _paper_parts(job, body_of(envelope, PaperContribution), keys)
-    else:
-        checked = _hardened_parts(job, body_of(envelope, Contribution), envelope.sender, keys)
-    validate_ciphertexts(keys.public, checked.ciphertexts)
-    return checked
+        return _paper_parts(job, body_of(envelope, PaperContribution), keys)
+    return _hardened_parts(job, body_of(envelope, Contribution), envelope.sender, keys)
 
 
 def _bytes(text: str) -> bytes:
@@ -64,7 +61,7 @@ def _hardened_parts(job: Job, body: Contribution, sender: str, keys: CloudKeys) 
     if len(body.ciphertexts) != expected:
         raise rejected()
     ciphertexts = tuple(_bytes(text) for text in body.ciphertexts)
-    _check_lengths(ciphertexts, keys.public)
+    validate_ciphertexts(keys.public, ciphertexts)  # lengths and ranges first, and all before the unwrap
     seed = keys.unwrapping.unwrap(_bytes(body.seed), job.context().seed_label(AgentId(sender)))
     return CheckedContribution(ciphertexts, (seed,))
 
@@ -75,7 +72,7 @@ def _paper_parts(job: Job, body: PaperContribution, keys: CloudKeys) -> CheckedC
     if came != expected:
         raise rejected()
     ciphertexts = tuple(_bytes(text) for matrix in body.matrices for text in matrix.ciphertexts)
-    _check_lengths(ciphertexts, keys.public)
+    validate_ciphertexts(keys.public, ciphertexts)
     nonces = tuple(paper.unwrap_nonce(keys.unwrapping, _bytes(matrix.nonce)) for matrix in body.matrices)
     return CheckedContribution(ciphertexts, nonces)
 
@@ -83,12 +80,6 @@ def _paper_parts(job: Job, body: PaperContribution, keys: CloudKeys) -> CheckedC
 def _paper_layout(schema: SchemaSpec, prompts: tuple[Prompt, ...]) -> list[tuple[str, int, int]]:
     labels = len(schema.class_.labels)
     return [(p.node, a, len(schema.attributes[a].values) * labels) for p in prompts for a in p.attributes]
-
-
-def _check_lengths(ciphertexts: tuple[bytes, ...], public: PublicKey) -> None:
-    """Before any big-number work, and before the unwrap."""
-    if any(len(ciphertext) != public.ciphertext_bytes for ciphertext in ciphertexts):
-        raise rejected()
 
 
 def compute_sum(job: Job, checked: Mapping[AgentId, CheckedContribution], public: PublicKey) -> list[str]:
