@@ -157,8 +157,8 @@ def serve(
 
     settings = load_settings(folder, host=host, port=port)
     check_listening(settings)
-    logs.configure()
     services = prepare(settings)
+    logs.configure()
     run(create_app(services), settings, services.notifier.close)
 
 

@@ -47,6 +47,7 @@ def configure(level: int = logging.INFO) -> None:
             structlog.processors.JSONRenderer(sort_keys=True),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
+        # Looked up at every line: whoever replaces standard error gets what follows.
+        logger_factory=lambda *_names: structlog.WriteLogger(sys.stderr),
+        cache_logger_on_first_use=False,
     )
