@@ -89,7 +89,7 @@ class Processes:
     def _start(self, name: str, arguments: Sequence[str], stdout: int) -> Child:
         leash = [sys.executable, "-I", "-S", str(_LEASH), str(os.getpid())]
         log = self.logs / f"{name}.log"
-        with log.open("ab") as stderr:
+        with log.open("ab") as stderr, _held_back():
             process = subprocess.Popen(  # noqa: S603 - our own commands, as a list of words
                 [*leash, sys.executable, "-m", "privet", *arguments],
                 stdin=subprocess.DEVNULL,
@@ -98,8 +98,8 @@ class Processes:
                 env=_environment(),
                 start_new_session=True,
             )
-        child = Child(f"privet {' '.join(arguments[:2])}", log, process)
-        self._children.append(child)
+            child = Child(f"privet {' '.join(arguments[:2])}", log, process)
+            self._children.append(child)
         return child
 
     def _document(self, child: Child) -> dict[str, Any]:
@@ -161,6 +161,16 @@ def ending_signals() -> Iterator[None]:
 
 def _unwind(number: int, _frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """An interruption between a program's start and its entry in the list would leave it running."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_ENDINGS))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from privet.demo.processes import Processes, failure_of, stop_all
+from privet.demo.processes import Processes, ending_signals, failure_of, stop_all
 from shared.errors import (
     ErrorCode,
     InputError,
@@ -23,6 +23,7 @@ from shared.errors import (
 )
 
 PATIENCE_SECONDS = 20
+POPEN = subprocess.Popen
 STUBBORN = (
     "import signal, subprocess, sys, time\n"
     "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
@@ -73,6 +74,23 @@ def test_a_program_that_ends_early_is_noticed(tmp_path: Path) -> None:
         os.waitid(os.P_PID, child.process.pid, os.WEXITED | os.WNOWAIT)
         with pytest.raises(InputError, match="no federation in this folder"):
             processes.check()
+
+
+def test_an_interruption_while_a_program_starts_finds_it_in_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def interrupted(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
+        started.append(POPEN(*arguments, **options))  # type: ignore[call-overload]
+        os.kill(os.getpid(), signal.SIGTERM)
+        return started[0]
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    with pytest.raises(SystemExit) as caught, ending_signals(), Processes(tmp_path / "logs") as processes:
+        processes.serve("show", ["authority", "show", str(tmp_path)])
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert started[0].returncode is not None
 
 
 def test_stopping_takes_the_whole_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
