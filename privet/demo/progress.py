@@ -26,11 +26,11 @@ class Progress:
         begun = time.monotonic()
         with self.console.status(text, spinner="dots"):
             yield
-        self.console.print(f"✓ {text} ({time.monotonic() - begun:.1f} s)", markup=False)
+        self.console.print(f"✓ {text} ({time.monotonic() - begun:.1f} s)", markup=False, soft_wrap=True)
 
     def line(self, text: str) -> None:
         """Something that has happened within a step."""
-        self.console.print(f"  {text}", markup=False)
+        self.console.print(f"  {text}", markup=False, soft_wrap=True)
 
 
 def plural(count: int, noun: str) -> str:

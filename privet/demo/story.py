@@ -7,8 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 
-from privet.demo.dealing import DemoRecords, prepare
+from privet.demo.dealing import prepare
 from privet.demo.federation import Federation, Folders, set_up
 from privet.demo.job import JobWatch
 from privet.demo.options import DemoOptions
@@ -68,26 +69,33 @@ def _furnished(root: Path) -> Folders:
 
 
 def _report(result: DemoResult, folders: Folders) -> Report:
-    text = render(result, _next_steps(result.options, result.records, folders))
+    text = render(result, _next_steps(result, folders))
     return Report(result.document(), text, exit_code=0 if result.equal else 1)
 
 
-def _next_steps(options: DemoOptions, records: DemoRecords, folders: Folders) -> list[str]:
-    first = records.hospitals[0].id
+def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
     steps = [
-        "your own file       privet demo --data FILE --class COLUMN [--drop COLUMN]",
-        "look around         privet demo --stay    (leaves the API with its documentation up until Ctrl-C)",
-        "keep the files      privet demo --keep DIR",
-        "separate machines   deploy/README.md",
+        "your own file      privet demo --data FILE --class COLUMN --drop COLUMN",
+        "look around        privet demo --stay       (leaves the API and its documentation up until Ctrl-C)",
+        "keep the files     privet demo --keep DIR",
+        "five machines      deploy/README.md",
     ]
-    if options.keep is None:
+    if result.options.keep is None:
         return steps
-    root = folders.root
+    first = folders.agent(result.records.hospitals[0].id)
     return [
-        f"ask the model       privet agent models show {folders.agent(first)} ''",
-        f"start it again      privet cloud serve {folders.cloud}, and for each hospital: privet agent run {root}/ID",
+        f"ask the model      privet agent predict {quote(str(first))} {_example(result)}",
+        f"its own story      privet agent status {quote(str(first))}",
         *steps,
     ]
+
+
+def _example(result: DemoResult) -> str:
+    """Words that ask for a prediction by the first attribute of the tree, or by any where there is none."""
+    form, attributes = result.tree.form, result.records.schema.attributes
+    name = form.get("attribute", attributes[0].name)
+    value = next(attribute.values[-1] for attribute in attributes if attribute.name == name)
+    return f"--set {quote(f'{name}={value}')}"
 
 
 def _stay(text: str, federation: Federation, progress: Progress) -> None:
