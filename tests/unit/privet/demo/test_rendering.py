@@ -1,5 +1,6 @@
 """The demo's result for people and for tools, both ways it can come out."""
 
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from privet.demo.learned import what_each_party_learned
 from privet.demo.options import DemoOptions
 from privet.demo.pooled import grow_pooled
 from privet.demo.rendering import render
-from privet.demo.result import DemoResult, RoundSizes
-from shared.tree.model import Leaf, Split, Tree
+from privet.demo.result import DemoResult, HeldTree, RoundSizes
+from shared.tree.drawing import draw
+from shared.tree.export import reference_form
 
 WORK = {"count": 0.25, "encrypt": 0.5, "decrypt": 0.125, "choose": 0.0625, "transport": 1.0}
 
@@ -22,9 +24,12 @@ def result(tmp_path: Path) -> DemoResult:
     options = DemoOptions()
     records = prepare(options, tmp_path)
     pooled = grow_pooled(records, options.rules)
-    costs = add_up(1.5, [WORK, WORK, WORK], 0.03, {"contribution": 9000, "aggregate": 900})
+    costs = add_up(1.5, [WORK, WORK, WORK], 0.03, [{"aggregate": 300, "contribution": 3000}] * 3)
     sizes = (RoundSizes(1, 40), RoundSizes(2, 16), RoundSizes(2, 12))
-    trees = {hospital.id: pooled.tree for hospital in records.hospitals}
+    held = HeldTree(
+        pooled.tree.sha256, reference_form(pooled.tree, records.schema), draw(pooled.tree, records.schema)
+    )
+    trees = {hospital.id: held for hospital in records.hospitals}
     return DemoResult(options, records, sizes, trees, pooled, costs)
 
 
@@ -45,18 +50,17 @@ def test_the_document_has_the_keys_that_tools_rely_on(result: DemoResult) -> Non
 
 
 def test_one_hospital_with_another_tree_makes_them_unequal(result: DemoResult) -> None:
-    other = replace(result, trees={**result.trees, "h2": Tree(Leaf(0, (120, 0, 0, 0)))})
+    leaf = HeldTree("0" * 64, {"leaf": "none", "count": 120}, "none (120 records)")
+    other = replace(result, trees={**result.trees, "h2": leaf})
     assert not other.equal
+    assert other.document()["equal"] is False
     assert "same tree as on the pooled records: no\n" in render(other, [])
 
 
 def test_other_counts_in_the_same_tree_make_them_unequal(result: DemoResult) -> None:
-    root = result.pooled.tree.root
-    assert isinstance(root, Split)
-    first = root.kids[0]
-    assert isinstance(first, Split)
-    leaf = replace(first.kids[0], counts=(9, 0, 0, 0))
-    forged = Tree(replace(root, kids=(replace(first, kids=(leaf, *first.kids[1:])), *root.kids[1:])))
+    form = deepcopy(dict(result.tree.form))
+    form["branches"]["0"]["branches"]["0"]["count"] += 1
+    forged = replace(result.tree, form=form)
     assert forged.sha256 == result.pooled.tree.sha256
     assert not replace(result, trees={**result.trees, "h3": forged}).equal
 
