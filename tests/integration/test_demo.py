@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
@@ -71,6 +73,8 @@ class Demo:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # Where the tests themselves run in the background, Ctrl-C would be ignored by inheritance.
+            preexec_fn=listen_to_ctrl_c,
         )
 
     def run(self, *arguments: str) -> Run:
@@ -88,6 +92,10 @@ class Demo:
             except psutil.Error:
                 continue
         return [process for process in found if is_alive(process)]
+
+
+def listen_to_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def communicate(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -143,19 +151,29 @@ def reference(
     return reference_data.load(name, criterion)
 
 
-def test_without_options_it_grows_the_published_tree(demo: Demo) -> None:
-    run = demo.run()
+def test_without_options_it_grows_the_published_tree_and_kept_files_answer_later(
+    demo: Demo, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    run = demo.run("--keep", str(kept))
     assert run.code == 0, run.err
     document = run.document
     check_document(document)
-    assert document["hospitals"] == 3
-    assert document["rows"] == 120
-    assert document["rounds"] == 3
+    assert (document["hospitals"], document["rows"], document["rounds"]) == (3, 120, 3)
     lower = document["tree"]["branches"]["0"]
     assert document["tree"]["attribute"] == "lumbar pain"
     assert lower["attribute"] == "urine pushing"
     assert lower["branches"]["1"] == {"leaf": "inflammation of the bladder", "count": 40}
-    assert document["bytes"]["contribution"] < 30_000
+    assert document["bytes"]["contribution"] < 40_000
+    words = ["--set", "lumbar pain=1", "--set", "urine pushing=0", "--set", "nausea=1", "--json"]
+    answer = subprocess.run(
+        [sys.executable, "-m", "privet", "agent", "predict", str(kept / "h2"), *words],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(answer.stdout)["predictions"][0]["class"] == "nephritis"
 
 
 def test_for_a_person_it_draws_the_tree_and_says_what_was_learned(demo: Demo) -> None:
@@ -204,13 +222,6 @@ def renamed(tree: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {"attribute": names[tree["attribute"]], "branches": branches}
 
 
-def test_gain_ratio(demo: Demo) -> None:
-    run = demo.run("--criterion", "gain-ratio", *PLAIN_RULES)
-    assert run.code == 0, run.err
-    check_document(run.document)
-    assert run.document["tree"]["attribute"] == "lumbar pain"
-
-
 def test_the_paper_profile_gives_the_same_tree(demo: Demo) -> None:
     run = demo.run("--profile", "paper", "--max-depth", "1")
     assert run.code == 0, run.err
@@ -219,11 +230,14 @@ def test_the_paper_profile_gives_the_same_tree(demo: Demo) -> None:
     assert run.document["bytes"]["contribution"] > 50_000
 
 
-def test_numeric_columns_are_cut_at_public_points(demo: Demo, tmp_path: Path) -> None:
+def test_numeric_columns_are_cut_at_public_points_and_chosen_by_gain_ratio(
+    demo: Demo, tmp_path: Path
+) -> None:
     rows = [(f"{36 + n / 10}", "yes" if n >= 20 else "no") for n in range(40)]
     path = write_csv(tmp_path / "fever.csv", ["temperature", "fever"], rows)
-    run = demo.run("--data", str(path), "--cut", "temperature=37,37.9")
+    run = demo.run("--data", str(path), "--cut", "temperature=37,37.9", "--criterion", "gain-ratio")
     assert run.code == 0, run.err
+    check_document(run.document)
     assert run.document["tree"]["branches"] == {
         "<= 37": {"leaf": "no", "count": 11},
         "> 37 to 37.9": {"leaf": "no", "count": 9},
@@ -261,22 +275,7 @@ def test_a_folder_that_is_in_use_is_not_kept_in(demo: Demo, tmp_path: Path) -> N
     assert (tmp_path / "note.txt").read_text() == "mine"
 
 
-def test_kept_files_answer_predictions_later(demo: Demo, tmp_path: Path) -> None:
-    kept = tmp_path / "kept"
-    run = demo.run("--keep", str(kept))
-    assert run.code == 0, run.err
-    words = ["agent", "predict", str(kept / "h2"), "--set", "lumbar pain=1", "--set", "urine pushing=0"]
-    answer = subprocess.run(
-        [sys.executable, "-m", "privet", *words, "--set", "nausea=1", "--json"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert "nephritis" in answer.stdout
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_an_interruption_in_the_middle_leaves_nothing(demo: Demo, number: signal.Signals) -> None:
     with demo.start() as process:
         wait_for_programs(demo, process)
@@ -285,6 +284,7 @@ def test_an_interruption_in_the_middle_leaves_nothing(demo: Demo, number: signal
     assert process.returncode == (130 if number == signal.SIGINT else 143)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel's word about a dead parent is Linux'")
 def test_a_killed_demo_takes_its_programs_along(tmp_path: Path) -> None:
     demo = Demo(tmp_path)
@@ -296,6 +296,21 @@ def test_a_killed_demo_takes_its_programs_along(tmp_path: Path) -> None:
     while demo.processes():
         assert time.monotonic() < deadline, "programs outlive the demo"
         time.sleep(0.1)
+
+
+@pytest.mark.long
+def test_it_stays_until_ctrl_c_where_it_was_asked_to(demo: Demo) -> None:
+    with demo.start("--json", "--stay") as process:
+        assert process.stderr is not None
+        told = list(
+            itertools.takewhile(lambda line: "until Ctrl-C" not in line or "privet" in line, process.stderr)
+        )
+        docs = next(line.split()[-1] for line in told if "cloud API" in line)
+        assert httpx.get(docs, trust_env=False).status_code == httpx.codes.OK
+        process.send_signal(signal.SIGINT)
+        out, err = communicate(process)
+    assert process.returncode == 0, err
+    check_document(json.loads(out))
 
 
 def wait_for_programs(demo: Demo, process: subprocess.Popen[str]) -> None:
