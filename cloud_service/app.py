@@ -73,6 +73,7 @@ def create_app(services: Services) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # a redirect would repeat the Host header of whoever asks
         responses=problems.responses(500),
     )
     app.state.services = services

@@ -6,6 +6,7 @@ import zlib
 from typing import Final
 
 from fastapi import Request
+from starlette.requests import ClientDisconnect
 
 from shared.errors import ErrorCode, PeerError
 
@@ -13,6 +14,7 @@ _GZIP: Final = 31
 """Window bits that tell zlib to expect a gzip header and checksum."""
 _STEP_BYTES: Final = 2**20
 _JSON: Final = "application/json"
+_LENGTH_DIGITS: Final = 18
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
@@ -31,17 +33,25 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
 
 
 async def _collect(request: Request, max_bytes: int) -> bytes:
-    length = request.headers.get("content-length", "0")
-    if length.isascii() and length.isdigit() and len(length) < 20 and int(length) > max_bytes:
+    if _states_more(request.headers.get("content-length", ""), max_bytes):
         raise _too_large(max_bytes)
     chunks: list[bytes] = []
     total = 0
-    async for chunk in request.stream():
-        total += len(chunk)
-        if total > max_bytes:
-            raise _too_large(max_bytes)
-        chunks.append(chunk)
+    try:
+        async for chunk in request.stream():
+            total += len(chunk)
+            if total > max_bytes:
+                raise _too_large(max_bytes)
+            chunks.append(chunk)
+    except ClientDisconnect:
+        raise PeerError(ErrorCode.MALFORMED, "the body ended before its end") from None
     return b"".join(chunks)
+
+
+def _states_more(length: str, max_bytes: int) -> bool:
+    """Whether a Content-Length is a number beyond the cap; one of many digits is not worth converting."""
+    digits = length.lstrip("0")
+    return digits.isascii() and digits.isdigit() and (len(digits) > _LENGTH_DIGITS or int(digits) > max_bytes)
 
 
 def _unpack(packed: bytes, max_bytes: int) -> bytes:
