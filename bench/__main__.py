@@ -66,7 +66,7 @@ class Bench:
         """The published protocol, plain and in both profiles."""
         self.found["ppsdt"] = []
         for bits in self.key_bits:
-            made = compare(self.primitives_at(bits))
+            made = compare(self.primitives_at(bits), quick=self.quick)
             print_comparison(made, self.console)
             self.found["ppsdt"].append(made.figures())
 

@@ -31,7 +31,12 @@ class WholeJob:
     bytes: dict[str, int]
 
 
-def run_whole_job(key_bits: int, profile: Profile) -> WholeJob:
+def run_whole_job(key_bits: int, profile: Profile, runs: int) -> WholeJob:
+    """The quickest of some runs: a wall clock also shows what else the machine had to do."""
+    return min((_run(key_bits, profile) for _ in range(runs)), key=lambda job: job.seconds["total"])
+
+
+def _run(key_bits: int, profile: Profile) -> WholeJob:
     """Run the demo with the publication's rules. Raises: RuntimeError: it failed, or its trees differ."""
     command = [sys.executable, "-m", "privet", "demo", "--json", "--key-bits", str(key_bits)]
     command += ["--profile", profile, *PUBLISHED_RULES]
