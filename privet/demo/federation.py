@@ -65,10 +65,11 @@ def set_up(
         _make_keys(hospitals, options, folders, processes)
     with progress.step("the authority certifies them, and they join"):
         _join(hospitals, folders, processes)
+        token = _make_token(folders, processes)
     ports = free_ports(len(hospitals) + 1)
     federation = Federation(
         f"http://{HOST}:{ports[0]}",
-        _make_token(folders, processes),
+        token,
         {hospital.id: f"http://{HOST}:{port}" for hospital, port in zip(hospitals, ports[1:], strict=True)},
     )
     with progress.step("the cloud starts"):

@@ -17,11 +17,10 @@ from privet.demo.loopback import Api, wait_until
 from privet.demo.options import DemoOptions
 from privet.demo.progress import Progress, plural
 from privet.demo.result import HeldTree, RoundSizes
-from shared.errors import JobCode, JobFailure
+from shared.errors import InternalError, JobCode, JobFailure, TemporaryError
 from shared.ids import AgentId
 
-_WAIT_SECONDS: Final = 20
-"""How long the cloud may hold a question for news."""
+_TREE_POLL_SECONDS: Final = 0.01
 _DEADLINES: Final = {"invite_seconds": 600, "round_seconds": 3600, "pause_seconds": 60}
 _MICROSECONDS: Final = 1e-6
 
@@ -89,17 +88,19 @@ class JobWatch:
         return tuple(RoundSizes(nodes[number], asked) for number, asked in sorted(sums.items()))
 
     def _events(self, job: str) -> Iterator[dict[str, Any]]:
-        """The job's events up to the one that says it is done."""
-        after = 0
-        while True:
-            page = self.cloud.get(f"/v1/jobs/{job}/events", after=after, wait=_WAIT_SECONDS)["events"]
-            for event in page:
-                after = event["id"]
+        """The job's live events up to the one that says it is done."""
+        try:
+            for event in self.cloud.stream(f"/v1/jobs/{job}/events"):
+                if event is None:
+                    self.check()
+                    continue
                 yield event
                 if event["kind"] == "done":
                     return
-            if not page:
-                self.check()
+        except TemporaryError:
+            self.check()
+            raise
+        raise InternalError(f"the cloud ended its events before job {job} was done")
 
     def _tell(self, kind: str, data: Mapping[str, Any], nodes: Mapping[int, int]) -> None:
         if kind == "roster":
@@ -129,7 +130,12 @@ class JobWatch:
     def wait_for_trees(self, job: str) -> None:
         """Until every hospital's own API has the model."""
         for hospital, agent in self.agents.items():
-            wait_until(partial(agent.answers, f"/models/{job}"), f"the model of {hospital}", self.check)
+            wait_until(
+                partial(agent.answers, f"/models/{job}"),
+                f"the model of {hospital}",
+                self.check,
+                _TREE_POLL_SECONDS,
+            )
 
     def trees(self, job: str) -> dict[AgentId, HeldTree]:
         """Each hospital's tree, from its own API."""

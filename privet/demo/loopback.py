@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self
@@ -16,7 +17,8 @@ from shared.errors import InternalError, TemporaryError
 HOST: Final = "127.0.0.1"
 _TIMEOUT_SECONDS: Final = 60
 _START_SECONDS: Final = 60
-_POLL_SECONDS: Final = 0.02
+START_POLL_SECONDS: Final = 0.1
+"""A program needs a second or two to start, on cores that it shares with this poll."""
 
 
 def free_ports(count: int) -> list[int]:
@@ -54,13 +56,13 @@ class Api:
     ) -> None:
         self._client.close()
 
-    def get(self, path: str, **query: str | int) -> Any:
+    def get(self, path: str) -> Any:
         """The document at `path`."""
-        return self._document(self._client.get(path, params=query, headers={"Accept": "application/json"}))
+        return self._request("GET", path)
 
     def post(self, path: str, document: Any) -> Any:
         """What answers a document posted to `path`."""
-        return self._document(self._client.post(path, json=document))
+        return self._request("POST", path, json=document)
 
     def answers(self, path: str) -> bool:
         """Whether `path` answers 200."""
@@ -68,6 +70,24 @@ class Api:
             return self._client.get(path).status_code == httpx.codes.OK
         except httpx.TransportError:
             return False
+
+    def stream(self, path: str) -> Iterator[dict[str, Any] | None]:
+        """The server-sent events at `path`, each one's data; None for every other line, at least every 15 seconds."""
+        try:
+            with self._client.stream("GET", path, headers={"Accept": "text/event-stream"}) as response:
+                for line in response.iter_lines():
+                    yield json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else None
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from None
+
+    def _request(self, method: str, path: str, **options: Any) -> Any:
+        try:
+            return self._document(self._client.request(method, path, **options))
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: httpx.TransportError) -> TemporaryError:
+        return TemporaryError(f"{self.base_url} cannot be reached: {type(error).__name__}")
 
     def _document(self, response: httpx.Response) -> Any:
         if response.is_success:
@@ -80,7 +100,12 @@ class Api:
         raise InternalError(text)
 
 
-def wait_until(condition: Callable[[], bool], what: str, check: Callable[[], None]) -> None:
+def wait_until(
+    condition: Callable[[], bool],
+    what: str,
+    check: Callable[[], None],
+    poll_seconds: float = START_POLL_SECONDS,
+) -> None:
     """Poll until `condition` holds. `check` raises where there is no hope.
 
     Raises: TemporaryError: it did not within a minute.
@@ -90,4 +115,4 @@ def wait_until(condition: Callable[[], bool], what: str, check: Callable[[], Non
         check()
         if time.monotonic() > deadline:
             raise TemporaryError(f"{what} did not answer within {_START_SECONDS} seconds")
-        time.sleep(_POLL_SECONDS)
+        time.sleep(poll_seconds)
