@@ -15,7 +15,8 @@ PARTS: Final = ("total", "count", "encrypt", "add", "decrypt", "choose", "transp
 @dataclass(frozen=True, slots=True)
 class Costs:
     """`seconds`: `total` from the start of the job until every hospital holds the tree (wall clock), and the parts,
-    each added up over all parties, so that they may exceed the total. `bytes`: bodies of messages by type, and all.
+    each added up over all parties, so that they may exceed the total. `bytes`: by message type as it went over the
+    wire, HTTP headers included, and all together.
     """
 
     seconds: Mapping[str, float]

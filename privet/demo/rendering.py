@@ -20,8 +20,13 @@ _PART_NAMES: Final = {
     "add": "add at the cloud",
     "decrypt": "decrypt",
     "choose": "check and choose",
-    "transport": "transport and waiting",
+    "transport": "transport",
 }
+
+_PAPER_NOTE: Final = (
+    "\nProfile paper protects too little for patients' data. The demo declared its data public test data and switched"
+    "\nthe profile on at the cloud and in every hospital's policy."
+)
 
 
 def render(result: DemoResult, next_steps: Iterable[str]) -> str:
@@ -32,7 +37,7 @@ def render(result: DemoResult, next_steps: Iterable[str]) -> str:
         _comparison(result),
         _section("What each party learned", _table(what_each_party_learned(result))),
         _section("Seconds (parts added up over all parties, side by side)", _seconds(result.costs.seconds)),
-        _section("Bytes of messages", _bytes(result.costs.bytes)),
+        _section("Bytes by message type, with HTTP headers", _bytes(result.costs.bytes)),
         _section("How to go on", next_steps),
     ]
     return "\n\n".join(sections)
@@ -45,6 +50,7 @@ def _headline(result: DemoResult) -> str:
         f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
         f"{plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
         f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key, {options.rules.criterion}."
+        f"{_PAPER_NOTE if options.profile == 'paper' else ''}"
     )
 
 
