@@ -21,6 +21,7 @@ from sqlalchemy import MetaData, select
 
 from cloud_service.api import problems
 from cloud_service.service import messages as door
+from shared.crypto.paillier import validate_ciphertexts
 from shared.crypto.wrapping import UnwrappingKey
 from shared.ids import CLOUD
 from shared.protocol import sums
@@ -35,6 +36,8 @@ from tests.support.clinic import ROWS, SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import JSON, HttpHospital, hospitals_of, run_together
 from tests.support.world import MAX_BYTES, TOY_KEY, RawBody
+
+pytestmark = pytest.mark.xdist_group("hostile")
 
 NAMES = ("h1", "h2", "h3")
 PUBLIC = TOY_KEY.public
@@ -65,7 +68,7 @@ class Attacker:
         change(body)
         at = {"job": self.job, "mh": envelope.mh, "round": 0, "attempt": 0, **header}
         address = Address(envelope.type, at["job"], at["mh"], at["round"], at["attempt"], "h1", CLOUD)
-        return seal(self.cloud.parties.identities["h1"], address, self.chain, RawBody(body))  # type: ignore[index, arg-type]
+        return seal(self.cloud.parties.identities["h1"], address, self.chain, RawBody(body))  # type: ignore[arg-type]
 
     def post(self, raw: bytes, **headers: str) -> tuple[int, str]:
         """Status and code of the answer."""
@@ -87,7 +90,7 @@ class Attacker:
 @contextmanager
 def attacked_cloud(folder: Any, **plan: Any) -> Iterator[Attacker]:
     """A job in round 0, for which no contribution has been sent yet."""
-    options = {"bits": 512, "allow_paper_profile": True, "max_wait_seconds": 2.0, **SMALL}
+    options: dict[str, Any] = {"bits": 512, "allow_paper_profile": True, "max_wait_seconds": 2.0, **SMALL}
     with running_cloud(folder, **options) as cloud, hospitals_of(cloud, dealt(*NAMES)) as hospitals:
         cloud.study(SCHEMA)
         job = cloud.job(**plan)
@@ -122,8 +125,8 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     monkeypatch.setattr(UnwrappingKey, "unwrap", counted("unwrap", UnwrappingKey.unwrap))
     monkeypatch.setattr(paper, "unwrap_nonce", counted("unwrap", paper.unwrap_nonce))
-    monkeypatch.setattr(sums, "validate_ciphertexts", counted("validate", sums.validate_ciphertexts))
-    monkeypatch.setattr(door, "unseal", counted("parse", door.unseal))
+    monkeypatch.setattr(sums, "validate_ciphertexts", counted("validate", validate_ciphertexts))
+    monkeypatch.setattr(door, "unseal", counted("parse", unseal))
     return done
 
 

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -21,6 +22,8 @@ from tests.support.clinic import SCHEMA
 from tests.support.databases import postgres_database
 from tests.support.programs import Founded, Program, RealFederation, real_federation
 from tests.support.weighted_clinic import pooled_tree, write_files
+
+pytestmark = pytest.mark.xdist_group("kill")
 
 ALL_EVENTS = 28
 """About as many events as a job of the clinic's records has."""
@@ -129,7 +132,7 @@ def test_journalled_contribution_is_sent_as_it_was(federation: RealFederation) -
             federation.wait_until_done(job)
             job = start(federation)
         federation.wait(
-            lambda job=job: bool(journalled(federation, job)) or "done" in federation.events(job),
+            partial(is_worth_a_kill, federation, job),
             "a contribution without its receipt",
         )
         for program in federation.programs:
@@ -142,6 +145,10 @@ def test_journalled_contribution_is_sent_as_it_was(federation: RealFederation) -
         "SELECT sha256 FROM messages_in WHERE job = :job AND type = 'contribution'", job=job
     )
     assert set(kept.values()) <= {row[0] for row in rows}
+
+
+def is_worth_a_kill(federation: RealFederation, job: str) -> bool:
+    return bool(journalled(federation, job)) or "done" in federation.events(job)
 
 
 def journalled(federation: RealFederation, job: str) -> dict[str, str]:
@@ -174,15 +181,18 @@ def test_on_postgres(on_postgres: RealFederation) -> None:
     check_exactness(on_postgres, job)
 
 
+def has_come_to(federation: RealFederation, job: str, number: int) -> bool:
+    """Whether the job has had so many events, or can have no more that matter."""
+    events = federation.events(job)
+    return len(events) >= number or "done" in events
+
+
 def kill_at_random(federation: RealFederation, choose: random.Random, kills: int) -> int:
     """One job with up to so many kills, each of a random program at a random moment; how many there were."""
     job, done = start(federation), 0
     while done < kills and federation.events(job).count("attested") < len(federation.agents):
         wanted = len(federation.events(job)) + choose.randrange(1, ALL_EVENTS // kills + 1)
-        federation.wait(
-            lambda wanted=wanted: len(events := federation.events(job)) >= wanted or "done" in events,
-            f"event number {wanted}",
-        )
+        federation.wait(partial(has_come_to, federation, job, wanted), f"event number {wanted}")
         time.sleep(choose.random() * 0.03)
         victims = [choose.choice(federation.programs)]
         if choose.random() < 0.3:
