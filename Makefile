@@ -23,10 +23,10 @@ demo: $(BASE) ## grow a tree over three hospitals on this machine (DEMO="--data 
 	@$(BIN)/privet demo $(DEMO)
 
 test: $(DEV) ## run the tests (TESTS="tests/unit -k name")
-	@$(BIN)/python -m pytest -q -n 2 -m "not long" $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long" $(TESTS)
 
 test-long: $(DEV) ## run the longer proofs
-	@$(BIN)/python -m pytest -q -n 2 -m long $(TESTS)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long $(TESTS)
 
 check: $(DEV) ## format, lint, types, imports, security lint, migrations up to date
 	@$(BIN)/ruff format --check --quiet .
