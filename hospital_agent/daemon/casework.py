@@ -21,13 +21,13 @@ from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
 from shared.protocol.envelopes import Sealed, body_of, unseal
+from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, receive, take_receipt
 from shared.protocol.participation import Participation, from_json, rules_of, schema_of, to_json
 from shared.tree.growing import Growth
 from shared.wire.envelope import MessageType
 from shared.wire.rounds import JobOffer, Roster
 
-MAX_OFFER_BYTES: Final = 2**25
 MAX_RECEIPT_BYTES: Final = 2**16
 _MOVED_ON: Final = frozenset({ErrorCode.LATE, ErrorCode.REPLAY_CONFLICT})
 

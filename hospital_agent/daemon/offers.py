@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hospital_agent.daemon.casework import MAX_OFFER_BYTES, Case, Casework, bare_participation
+from hospital_agent.daemon.casework import Case, Casework, bare_participation
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
@@ -20,7 +20,7 @@ from shared.crypto import agreement
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD
 from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, unseal, verify
-from shared.protocol.joining import decline, read_offer
+from shared.protocol.joining import MAX_OFFER_BYTES, decline, read_offer
 from shared.protocol.participant import accept, cloud_key
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.polling import MAX_SKEW_SECONDS

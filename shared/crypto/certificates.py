@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
@@ -40,6 +40,8 @@ class Role(StrEnum):
     CLOUD = "cloud"
 
 
+_UNREADABLE: Final = (ValueError, UnsupportedAlgorithm, x509.InvalidVersion)
+"""What the library raises for bytes that are no certificate, or one of a kind that it does not know."""
 _KEY_KIND: Final = {Role.AGENT: "x25519", Role.CLOUD: "rsa-sha256"}
 """The second key that a role's certificate names."""
 
@@ -123,12 +125,12 @@ def parse_request(pem: bytes) -> Subject:
     """
     try:
         request = x509.load_pem_x509_csr(pem)
-    except ValueError:
+    except _UNREADABLE:
         raise _malformed("the certificate request is not PEM of a PKCS#10 request") from None
     subject = _subject(request)
     try:
         signed = request.is_signature_valid
-    except (ValueError, InvalidSignature):
+    except (*_UNREADABLE, InvalidSignature):
         signed = False
     if not signed:
         raise PeerError(
@@ -205,7 +207,7 @@ def from_pem(pem: bytes) -> bytes:
     """
     try:
         return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER)
-    except ValueError:
+    except _UNREADABLE:
         raise _malformed("not a certificate in PEM form") from None
 
 
@@ -234,7 +236,7 @@ def _builder(
 def _load(der: bytes) -> x509.Certificate:
     try:
         return x509.load_der_x509_certificate(der)
-    except ValueError:
+    except _UNREADABLE:
         raise _malformed("not a certificate in DER form") from None
 
 
@@ -268,7 +270,7 @@ def _read_uris(uris: list[str]) -> tuple[Role, str]:
 def _ed25519(document: x509.Certificate | x509.CertificateSigningRequest) -> Ed25519PublicKey:
     try:
         key = document.public_key()
-    except ValueError:
+    except _UNREADABLE:
         raise _malformed("the certificate's key cannot be read") from None
     if not isinstance(key, Ed25519PublicKey):
         raise _malformed("the certificate's key is not an Ed25519 key")
@@ -285,7 +287,7 @@ def _is_authority(certificate: x509.Certificate) -> bool:
 def _check_issued(certificate: x509.Certificate, issuer: x509.Certificate, what: str) -> None:
     try:
         certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature):
+    except (*_UNREADABLE, TypeError, InvalidSignature):
         raise PeerError(ErrorCode.BAD_SIGNATURE, f"{what} was not issued by the federation's root") from None
 
 

@@ -10,6 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Final, Self
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, OAEP
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -44,7 +45,7 @@ class WrappingKey:
         """
         try:
             key = load_pem_public_key(pem)
-        except ValueError:
+        except (ValueError, UnsupportedAlgorithm):
             raise _not_rsa(where) from None
         return cls(_checked_public(key, where))
 
@@ -56,7 +57,7 @@ class WrappingKey:
         """
         try:
             key = load_der_public_key(der)
-        except ValueError:
+        except (ValueError, UnsupportedAlgorithm):
             raise _not_rsa("") from None
         return cls(_checked_public(key, ""))
 
@@ -97,7 +98,7 @@ class UnwrappingKey:
         """
         try:
             key = load_pem_private_key(pem, password=None)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             raise _not_rsa(where) from None
         if not isinstance(key, RSAPrivateKey):
             raise _not_rsa(where)

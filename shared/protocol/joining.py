@@ -8,12 +8,12 @@ from typing import Final
 
 from shared.crypto.certificates import Role
 from shared.crypto.wrapping import WrappingKey
-from shared.errors import ErrorCode, PeerError
+from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
 from shared.protocol.agent_effects import HospitalKeys
 from shared.protocol.envelopes import Sealed, body_of, reseal, verify
 from shared.protocol.layout import root_slots
-from shared.protocol.participation import Participation, Peer
+from shared.protocol.participation import Participation, Peer, schema_of
 from shared.protocol.trust import Trust
 from shared.tree.criteria import f_table_sha256
 from shared.wire.base import decode_base64url
@@ -22,6 +22,8 @@ from shared.wire.manifest import MAX_CELLS, Manifest
 from shared.wire.rounds import JobAccept, JobDecline, JobOffer, Roster
 
 F_TABLE_BITS: Final = 32
+MAX_OFFER_BYTES: Final = 2**25
+"""Longer offers are refused: an agent keeps each in its journal and reads it again and again."""
 
 
 def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
@@ -29,12 +31,14 @@ def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
 
     Raises: PeerError: bad signature, foreign certificate, manifest that does not fit this federation.
     """
+    if len(sealed.raw) > MAX_OFFER_BYTES:
+        raise PeerError(ErrorCode.TOO_LARGE, f"job offer: at most {MAX_OFFER_BYTES} bytes")
     manifest = body_of(sealed.envelope, JobOffer).manifest
     cloud = keys.trust.certificate(
         decode_base64url(manifest.cloud_certificate, what="cloud_certificate"), role=Role.CLOUD
     )
     verify(sealed, cloud.public_key)
-    rsa_key = WrappingKey.from_der(decode_base64url(manifest.rsa_public_key, what="rsa_public_key"))
+    rsa_key = _read_manifest_parts(manifest)
     expected: list[tuple[bool, str]] = [
         (sealed.envelope.mh == hashlib.sha256(manifest.canonical()).hexdigest(), "mh"),
         (sealed.envelope.job == manifest.job, "job"),
@@ -54,6 +58,15 @@ def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
             "(`privet agent join --bundle`)",
         )
     return manifest
+
+
+def _read_manifest_parts(manifest: Manifest) -> WrappingKey:
+    """The cloud's RSA key, once the schema is seen to be one. Raises: PeerError: either is not what it must be."""
+    try:
+        schema_of(manifest)
+        return WrappingKey.from_der(decode_base64url(manifest.rsa_public_key, what="rsa_public_key"))
+    except InputError as error:
+        raise PeerError(ErrorCode.MALFORMED, f"job offer: {error}") from None
 
 
 def decline(manifest: Manifest, code: str) -> JobDecline:

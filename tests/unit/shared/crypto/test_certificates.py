@@ -152,3 +152,18 @@ def test_a_party_is_no_authority() -> None:
     authority = named.add_extension(x509.BasicConstraints(True, None), critical=True).sign(ROOT.key, None)
     assert code_of(lambda: c.verify(without, ROOT_DER)) is ErrorCode.MALFORMED
     assert code_of(lambda: c.verify(authority.public_bytes(Encoding.DER), ROOT_DER)) is ErrorCode.MALFORMED
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"\x06\x03\x2b\x65\x70", b"\x06\x03\x2b\x65\x01"),
+        (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x01"),
+    ],
+    ids=["algorithm", "version"],
+)
+def test_a_certificate_of_an_unknown_kind_is_malformed(before: bytes, after: bytes) -> None:
+    """What a stranger may show the cloud, and a cloud its hospitals."""
+    changed = issued().replace(before, after)
+    assert changed != issued()
+    assert code_of(lambda: c.verify(changed, ROOT_DER)) is ErrorCode.MALFORMED
