@@ -1,7 +1,9 @@
 """Predictions for this hospital's own programs, on this machine by default; nothing here ever calls the cloud.
 
 `GET /healthz`, `GET /status`, `GET /models`, `GET /models/{id}`, `POST /predict`. Errors are problem documents
-(RFC 9457). Where a token is set, every path but `/healthz` needs it as a bearer token.
+(RFC 9457). Where a token is set, every path but `/healthz` needs it as a bearer token. Without one, only requests that
+name this machine as their host, and no other as their origin, are answered: a page in a browser here can be made to
+ask, under a name of its own that leads to this machine.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -25,7 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
 from hospital_agent.models import NOTICE, Answers, Shelf, description, summary
-from hospital_agent.settings import LocalSection
+from hospital_agent.settings import LocalSection, is_loopback
 from shared.errors import InputError
 
 MAX_BODY_BYTES: Final = 16 * 2**20
@@ -111,12 +114,29 @@ def _add_guards(app: FastAPI, token: str | None) -> None:
     async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
         if token is not None and request.url.path != "/healthz" and not _knows(request, token):
             return _problem(401, "unauthorised", "A bearer token is needed (setting local.token).")
+        if token is None and not _from_here(request):
+            return _problem(
+                403, "foreign_origin", "Only programs of this machine are answered; set local.token."
+            )
         length = request.headers.get("content-length", "")
         if request.method == "POST" and not (length.isdigit() and int(length) <= MAX_BODY_BYTES):
             return _problem(
                 413, "too_large", f"A body of stated length up to {MAX_BODY_BYTES} bytes is needed."
             )
         return await call_next(request)
+
+
+def _from_here(request: Request) -> bool:
+    """Whether Host, and Origin if a browser sent one, name this machine."""
+    named = [f"//{request.headers.get('host', '')}", *request.headers.getlist("origin")]
+    return all(map(_names_this_machine, named))
+
+
+def _names_this_machine(url: str) -> bool:
+    try:
+        return is_loopback(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
 
 
 def _knows(request: Request, token: str) -> bool:

@@ -31,7 +31,8 @@ def shelf(tmp_path: Path) -> Shelf:
 
 @pytest.fixture
 def local(shelf: Shelf) -> Iterator[TestClient]:
-    with TestClient(create_app(Library(shelf), lambda: {"agent": "h1"}, None)) as client:
+    app = create_app(Library(shelf), lambda: {"agent": "h1"}, None)
+    with TestClient(app, base_url="http://127.0.0.1:8711") as client:
         yield client
 
 
@@ -117,6 +118,35 @@ def test_a_token_guards_every_door_but_health(shelf: Shelf) -> None:
             assert client.get(path).status_code == 401
             assert client.get(path, headers={"authorization": "Bearer wrong"}).status_code == 401
             assert client.get(path, headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "rebound.example:8711"},
+        {"host": "127.0.0.1.rebound.example"},
+        {"host": "[:1"},
+        {"host": ""},
+        {"origin": "https://page.example"},
+        {"origin": "null"},
+        {"origin": "http://[:1"},
+    ],
+)
+def test_a_page_in_a_browser_learns_nothing(local: TestClient, headers: dict[str, str]) -> None:
+    for path in ("/models", "/status", "/openapi.json"):
+        assert local.get(path, headers=headers).status_code == 403
+    assert local.post("/predict", json={"record": {}}, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:8711", "127.0.0.1", "[::1]:8711", "LOCALHOST"])
+def test_this_machine_may_be_named_in_every_way(local: TestClient, host: str) -> None:
+    headers = {"host": host, "origin": f"http://{host}"}
+    assert local.get("/status", headers=headers).status_code == 200
+
+
+def test_who_knows_the_token_may_use_any_name(shelf: Shelf) -> None:
+    with TestClient(create_app(Library(shelf), dict, TOKEN), base_url="http://agent.example") as client:
+        assert client.get("/status", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
 
 
 def test_a_taken_port_is_named(shelf: Shelf) -> None:
