@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hospital_agent.cloud.retries import BusyError
 from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.wire.base import MAX_INTEGER
 
 _DEFAULT_CODES: Final = {
     401: ErrorCode.BAD_SIGNATURE,
@@ -83,7 +84,8 @@ def _cut(text: str) -> list[tuple[int, bytes, str]]:
         message, stop = decoder.raw_decode(text, start)
         place = _after(text, stop, "}")
         place = place if place == end else _after(text, place, ",")
-        if type(number) is not int or number <= (items[-1][0] if items else 0):
+        # A number beyond all bounds would be kept as the place in the inbox, and no later poll could name it.
+        if type(number) is not int or not (items[-1][0] if items else 0) < number <= MAX_INTEGER:
             raise ValueError("inbox ids")
         items.append((number, text[start:stop].encode(), str(message["envelope"]["type"])))
     return items

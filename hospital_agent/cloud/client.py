@@ -162,7 +162,7 @@ class CloudClient:
             raise
 
     def _now(self) -> int:
-        return int(time.time() + self.clock_offset)
+        return max(0, int(time.time() + self.clock_offset))
 
     def _send(self, method: str, path: str, kind: str, max_bytes: int, **options: Any) -> bytes:
         """One request and its whole answer.
@@ -195,7 +195,10 @@ class CloudClient:
 
 
 def _read_capped(response: httpx.Response, max_bytes: int) -> bytes:
-    """The decoded body. Raises: PeerError: `too_large`, before more than the cap is kept."""
+    """The decoded body. Raises: PeerError: `too_large`, before more than the cap is kept; `malformed`: its encoding."""
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip"):
+        # Each further layer multiplies what one piece may unpack to by a thousand.
+        raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is packed in another way than was asked for")
     pieces, size = [], 0
     for piece in response.iter_bytes():
         size += len(piece)
