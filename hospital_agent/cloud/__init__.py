@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hospital_agent.cloud.client import CloudClient, InboxMessage
-from hospital_agent.cloud.retries import Patience
+from hospital_agent.cloud.retries import FullJitter, Patience
 from hospital_agent.cloud.traffic import Traffic
 
-__all__ = ["CloudClient", "InboxMessage", "Patience", "Traffic"]
+__all__ = ["CloudClient", "FullJitter", "InboxMessage", "Patience", "Traffic"]

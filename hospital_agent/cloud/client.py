@@ -23,6 +23,7 @@ import httpx
 from hospital_agent.cloud.answers import busy_error, inbox_items, refusal_of
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
+from hospital_agent.settings import is_loopback
 from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
@@ -83,6 +84,7 @@ class CloudClient:
             limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=120),
             headers={"user-agent": "privet", "accept": "*/*", "accept-encoding": "gzip"},
             follow_redirects=False,
+            trust_env=not is_loopback(httpx.URL(base_url).host),  # no proxy leads to this machine itself
         )
         return cls(agent, signer, http, patience or Patience())
 

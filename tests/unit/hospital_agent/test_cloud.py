@@ -78,6 +78,19 @@ def test_a_refusal_is_final_and_keeps_its_code(code: ErrorCode) -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize(("url", "proxied"), [("https://cloud.example", True), ("http://127.0.0.1:1", False)])
+def test_the_surroundings_name_the_proxy_for_all_but_this_machine(
+    monkeypatch: pytest.MonkeyPatch, url: str, proxied: bool
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://proxy.example:3128")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with CloudClient.connect(url, "h1", KEY) as connected:
+        transport = connected.http._transport_for_url(httpx.URL(url))
+        assert (transport is not connected.http._transport) == proxied
+
+
 def test_patience_ends() -> None:
     handle, _ = script(*[httpx.Response(503) for _ in range(1000)])
     with pytest.raises(TemporaryError, match="busy"):
