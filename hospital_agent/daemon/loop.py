@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Self
 
-from hospital_agent.cloud import CloudClient, InboxMessage, Patience
+from hospital_agent.cloud import CloudClient, FullJitter, InboxMessage, Patience
 from hospital_agent.daemon.casework import Casework
 from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
@@ -44,8 +44,8 @@ class Daemon:
     casework: Casework
     desk: OfferDesk
     stop: threading.Event = field(default_factory=threading.Event)
-    pause_seconds: float = 5.0
     _refreshed: float = -_REFRESH_SECONDS
+    _trouble: FullJitter | None = None
 
     @classmethod
     def open(
@@ -121,12 +121,24 @@ class Daemon:
                 self._take(message)
                 self._send_pending()
         except TemporaryError as error:
-            self.office.progress.warn(f"{error}; tries again")
-            self.stop.wait(self.pause_seconds)
+            self._pause(error, error.retry_after_seconds)
         except PeerError as error:
-            self.office.progress.warn(f"{error}; tries again", code=error.code.value)
             self._refreshed = -_REFRESH_SECONDS
-            self.stop.wait(self.pause_seconds)
+            self._pause(error, None)
+        else:
+            self._recovered()
+
+    def _pause(self, error: TemporaryError | PeerError, retry_after_seconds: float | None) -> None:
+        """Wait, longer each time (rule A5); a person is told once."""
+        if self._trouble is None:
+            self.office.progress.warn(f"{error}; tries again until it works")
+            self._trouble = FullJitter(self.client.patience)
+        self.stop.wait(self._trouble.next_wait(retry_after_seconds))
+
+    def _recovered(self) -> None:
+        if self._trouble is not None:
+            self.office.progress.tell("works with the cloud again")
+            self._trouble = None
 
     # --- the cloud --------------------------------------------------------------------------------------------
 

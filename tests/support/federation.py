@@ -110,7 +110,6 @@ class Hospital:
         progress = Progress(self.id, stream=self.output, terminal=True)
         self.daemon = Daemon.assemble(self.folder, keyring, progress=progress, patience=QUICK)
         self.daemon.client.wait_seconds = 1
-        self.daemon.pause_seconds = 0.05
         self._thread = threading.Thread(target=self._run, args=(self.daemon,), name=self.id, daemon=True)
         self._thread.start()
 
