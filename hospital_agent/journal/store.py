@@ -98,16 +98,16 @@ class Journal:
             entry.created or now,
             now,
         )
-        self._write(f"INSERT OR REPLACE INTO jobs ({_JOB_COLUMNS}) VALUES ({_marks(values)})", values)  # noqa: S608
+        self._write(f"INSERT OR REPLACE INTO jobs ({_JOB_COLUMNS}) VALUES ({_marks(values)})", values)  # noqa: S608 - constants only
 
     def job(self, job: str) -> JobEntry | None:
         """The entry of a job, or None."""
-        row = self._one(f"SELECT {_JOB_COLUMNS} FROM jobs WHERE job = ?", (job,))  # noqa: S608
+        row = self._one(f"SELECT {_JOB_COLUMNS} FROM jobs WHERE job = ?", (job,))  # noqa: S608 - constants only
         return None if row is None else _job_entry(row)
 
     def jobs(self, *statuses: JobStatus) -> list[JobEntry]:
         """All jobs, or those with one of these statuses, oldest first."""
-        rows = self.connection.execute(f"SELECT {_JOB_COLUMNS} FROM jobs ORDER BY created, job")  # noqa: S608
+        rows = self.connection.execute(f"SELECT {_JOB_COLUMNS} FROM jobs ORDER BY created, job")  # noqa: S608 - constants only
         entries = [_job_entry(row) for row in rows]
         return [entry for entry in entries if not statuses or entry.status in statuses]
 
@@ -190,7 +190,7 @@ class Journal:
         )
 
     def _messages(self, where: str, values: Sequence[Any] = ()) -> list[OutgoingMessage]:
-        rows = self.connection.execute(f"SELECT {_OUTBOX_COLUMNS} FROM outbox {where}", values)  # noqa: S608
+        rows = self.connection.execute(f"SELECT {_OUTBOX_COLUMNS} FROM outbox {where}", values)  # noqa: S608 - constants only
         return [OutgoingMessage(*row) for row in rows]
 
     # --- what people said -------------------------------------------------------------------------------------
