@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final
-from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI, Request
@@ -24,6 +23,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
+from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
@@ -134,7 +134,7 @@ def _from_here(request: Request) -> bool:
 
 def _names_this_machine(url: str) -> bool:
     try:
-        return is_loopback(urlsplit(url).hostname or "")
+        return is_loopback(URL(url).hostname or "")
     except ValueError:
         return False
 
