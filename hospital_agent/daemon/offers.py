@@ -118,7 +118,7 @@ class OfferDesk:
         except InputError as error:
             return Refusal(DECLINED, str(error))
         try:
-            seen = self.office.journal.seen_rosters(records_identity(self.office.data))
+            seen = self.casework.rosters_over(records_identity(self.office.data))
         except InputError as error:
             return Refusal(DATA, str(error))
         synthetic = self.office.settings.data.synthetic

@@ -167,6 +167,23 @@ def test_the_difference_rule_holds_for_the_roster_itself(federation: LocalFedera
     assert JobStatus.COMPLETE not in outcome.statuses
 
 
+def test_two_jobs_at_once_do_not_get_around_the_difference_rule(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    made = files(tmp_path, *HOSPITALS)
+    late = federation.hospitals["h3"]
+    late.stop()
+    wide = federation.start_job(SCHEMA, made)
+    narrow = federation.start_job(SCHEMA, {name: made[name] for name in THREE})
+
+    federation.until(lambda: all(federation.hospitals["h1"].entry(job) for job in (wide, narrow)))
+    federation.until(lambda: all(federation.hospitals["h2"].entry(job) for job in (wide, narrow)))
+    late.start()
+    ends = [federation.wait(wide, HOSPITALS), federation.wait(narrow, THREE)]
+    for name in THREE:
+        assert {entries[name].status for entries in ends} != {JobStatus.COMPLETE}
+
+
 def test_a_person_is_asked_where_the_policy_says_so(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
