@@ -1,0 +1,26 @@
+"""The difference rule where only the roster breaks it: the list of the invited looks harmless (rule A4)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hospital_agent.journal import JobStatus
+from tests.integration.test_agent_jobs import THREE, files
+from tests.support.clinic import SCHEMA
+from tests.support.federation import OPEN_POLICY, local_federation
+
+FIVE = ("h1", "h2", "h3", "h4", "h5")
+
+
+def test_a_roster_that_a_refusal_made_too_like_an_earlier_one_is_left(tmp_path: Path) -> None:
+    with local_federation(tmp_path / "federation", FIVE) as federation:
+        made = files(tmp_path, *FIVE)
+        first = federation.run_job(SCHEMA, {name: made[name] for name in THREE})
+        assert first.statuses == {JobStatus.COMPLETE}
+        federation.hospitals["h5"].allow(f'{OPEN_POLICY}studies = ["another"]')
+        second = federation.run_job(SCHEMA, made)
+        assert second.entries["h5"].status is JobStatus.DECLINED
+        assert {second.entries[name].status for name in FIVE[:4]} == {JobStatus.FAILED}
+        reasons = [str(second.entries[name].reason) for name in THREE]
+        assert any("same hospitals but for h4" in reason for reason in reasons)
+        assert not any("contribution" in second.entries[name].tally.sent for name in THREE)
