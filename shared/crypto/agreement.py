@@ -22,6 +22,14 @@ def public_of(private: bytes) -> bytes:
     return X25519PrivateKey.from_private_bytes(private).public_key().public_bytes_raw()
 
 
+def check_public(peer_public: bytes) -> None:
+    """Whether `agree` would take this key, for one who has no part in the secret.
+
+    Raises: PeerError: `malformed`: a wrong length or small order.
+    """
+    agree(generate_private(), peer_public)
+
+
 def agree(private: bytes, peer_public: bytes) -> bytes:
     """X25519(private, peer), 32 bytes; feed it to a key derivation, never use it as a key.
 

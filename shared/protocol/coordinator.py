@@ -142,11 +142,8 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
     member = _invited(job, sealed.envelope)
     body = body_of(sealed.envelope, JobAccept)
     known = {m.accept.envelope.body["state"] for m in job.members.values() if m.accept is not None}
-    if len(decode_base64url(body.ephemeral, what="ephemeral")) != agreement.KEY_BYTES:
-        # The others would refuse the whole roster for it, and the job would stand still.
-        raise PeerError(
-            ErrorCode.MALFORMED, f"ephemeral: expected an X25519 key of {agreement.KEY_BYTES} bytes"
-        )
+    # The others could not work with such a key, and the job would stand still.
+    agreement.check_public(decode_base64url(body.ephemeral, what="ephemeral"))
     if body.mh != job.mh:
         raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
     if known - {body.state}:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.crypto.agreement import agree, generate_private, public_of
+from shared.crypto.agreement import agree, check_public, generate_private, public_of
 from shared.errors import ErrorCode, PeerError
 
 ALICE = "77076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a"
@@ -28,3 +28,6 @@ def test_keys_of_small_order_or_wrong_length_are_refused(key: bytes) -> None:
     with pytest.raises(PeerError) as caught:
         agree(generate_private(), key)
     assert caught.value.code is ErrorCode.MALFORMED
+    with pytest.raises(PeerError):
+        check_public(key)
+    check_public(bytes.fromhex(BOB_PUBLIC))
