@@ -15,6 +15,7 @@ from cloud_service.store.database import Database
 from shared.errors import InputError
 from shared.ids import is_valid_id
 from shared.tree.schema import Schema
+from shared.tree.schema_checks import is_plain_line
 from shared.wire.manifest import Disclosure, SchemaSpec
 
 
@@ -45,6 +46,8 @@ class Studies:
         """
         if not is_valid_id(study.id):
             raise InputError("a study's id has 1 to 64 of a-z, 0-9 and -, and is not reserved", where="id")
+        if not is_plain_line(study.question):
+            raise InputError("a question is one line without control characters", where="question")
         Schema.from_json(study.schema.model_dump(mode="json", by_alias=True))
         values = {
             "id": study.id,

@@ -16,6 +16,7 @@ from shared.protocol.layout import root_slots
 from shared.protocol.participation import Participation, Peer, schema_of
 from shared.protocol.trust import Trust
 from shared.tree.criteria import f_table_sha256
+from shared.tree.schema_checks import is_plain_line
 from shared.wire.base import decode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
@@ -46,6 +47,7 @@ def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
         (own in manifest.invited and manifest.invited == sorted(set(manifest.invited)), "invited"),
         (rsa_key.fingerprint == cloud.rsa_sha256, "rsa_public_key"),
         (manifest.f_table_sha256 == f_table_sha256(F_TABLE_BITS), "f_table_sha256"),
+        (is_plain_line(manifest.question), "question: not one line of plain text"),
         (root_slots(manifest.schema_) <= MAX_CELLS, "schema: too many cells"),
     ]
     wrong = [name for fits, name in expected if not fits]

@@ -56,11 +56,14 @@ def check_name(name: str, where: str) -> None:
     check_text(name, where)
 
 
+def is_plain_line(text: str) -> bool:
+    """Whether a text is one line without control characters and direction overrides, which terminals and pages obey."""
+    return not any(unicodedata.category(c) in _UNSAFE_CATEGORIES or c in _BIDI_CONTROLS for c in text)
+
+
 def check_text(text: str, where: str) -> None:
     """Short, on one line, without characters that a terminal obeys. Raises: InputError."""
-    # Names end up in terminals and pages, where control characters and direction overrides would be obeyed.
-    unsafe = any(unicodedata.category(c) in _UNSAFE_CATEGORIES or c in _BIDI_CONTROLS for c in text)
-    if unsafe or len(text) > MAX_TEXT:
+    if not is_plain_line(text) or len(text) > MAX_TEXT:
         raise InputError(
             f"a name or value has a control character or more than {MAX_TEXT} characters",
             where=where,

@@ -50,6 +50,9 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "value named twice": {"schema": schema({"name": "x", "values": ["0", "0"]})},
     "cuts that fall": {"schema": schema({"name": "x", "values": ["a", "b", "c"], "cuts": ["2", "1"]})},
     "more cuts than values": {"schema": schema({"name": "x", "values": ["a"], "cuts": ["1", "2"]})},
+    "question that a terminal obeys": {"question": "what?\x1b]0;renamed\x07"},
+    "question that runs backwards": {"question": "what\u202e?"},
+    "question of two lines": {"question": "what?\n  with h1, h2, h3 (at least 3)"},
     "label named twice": {"schema": schema(**{"class": {"name": "class", "labels": ["a", "a"]}})},
 }
 
