@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hospital_agent.cloud.retries import BusyError
 from shared.errors import ErrorCode, PeerError, TemporaryError
-from shared.wire.base import MAX_INTEGER
+from shared.wire.base import MAX_INTEGER, check_item_count
 
 _DEFAULT_CODES: Final = {
     401: ErrorCode.BAD_SIGNATURE,
@@ -65,6 +65,7 @@ def inbox_items(raw: bytes) -> list[tuple[int, bytes, str]]:
     as a message by the protocol. The type is for the books only.
     Raises: PeerError: `malformed`: another form, or ids that do not grow.
     """
+    check_item_count(raw, what="inbox")
     try:
         return _cut(raw.decode("utf-8"))
     except (ValueError, RecursionError, KeyError, TypeError):

@@ -18,6 +18,8 @@ from shared.errors import ErrorCode, InternalError, PeerError
 from shared.ids import HEX_16_PATTERN, HEX_32_PATTERN, ID_PATTERN
 
 MAX_JSON_DEPTH: Final = 8
+MAX_JSON_ITEMS: Final = 2**21
+"""Of one body: lists, objects and the members of both. The greatest round needs about half of it."""
 MAX_INTEGER: Final = 2**53 - 1
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
@@ -92,16 +94,28 @@ def _refuse_floats(value: Any) -> None:
 
 
 def check_json_limits(raw: bytes, *, what: str, max_bytes: int) -> None:
-    """Refuse a body that is too long or nested too deep, before any parser sees it."""
+    """Refuse a body that is too long, of too many items or nested too deep, before any parser sees it."""
     if len(raw) > max_bytes:
         raise PeerError(ErrorCode.TOO_LARGE, f"{what}: at most {max_bytes} bytes, got {len(raw)}")
+    check_item_count(raw, what=what)
     if json_depth(raw) > MAX_JSON_DEPTH:
         raise PeerError(ErrorCode.MALFORMED, f"{what}: JSON nested deeper than {MAX_JSON_DEPTH}")
 
 
+def check_item_count(raw: bytes, *, what: str) -> None:
+    """Refuse a body whose many tiny items would take twenty times its length in memory, and minutes to write anew."""
+    unescaped = _without_escapes(raw)
+    # Two quotes a string, two strings a member: a body with more of them than that need not be split to be refused.
+    if unescaped.count(b'"') <= 4 * MAX_JSON_ITEMS:
+        structure = _outside_strings(unescaped)
+        if sum(map(structure.count, (b"[", b"{", b","))) <= MAX_JSON_ITEMS:
+            return
+    raise PeerError(ErrorCode.MALFORMED, f"{what}: more than {MAX_JSON_ITEMS} items")
+
+
 def json_depth(raw: bytes) -> int:
     """Greatest nesting of `{` and `[` outside strings; linear, no recursion."""
-    bare = _without_strings(raw)
+    bare = _outside_strings(_without_escapes(raw)).translate(None, delete=_NOT_BRACKETS)
     depth = deepest = 0
     for byte in bare:
         if byte in b"{[":
@@ -112,11 +126,17 @@ def json_depth(raw: bytes) -> int:
     return deepest
 
 
-def _without_strings(raw: bytes) -> bytes:
-    # Dropping escaped characters first leaves only real quotes, so every second piece is outside a string.
-    unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"")
-    structure = b"".join(unescaped.split(b'"')[::2])
-    return structure.translate(None, delete=bytes(set(range(256)) - set(b"{}[]")))
+_NOT_BRACKETS: Final = bytes(set(range(256)) - set(b"{}[]"))
+
+
+def _without_escapes(raw: bytes) -> bytes:
+    """Without escaped backslashes and quotes, so that only real quotes are left."""
+    return raw.replace(b"\\\\", b"").replace(b'\\"', b"")
+
+
+def _outside_strings(unescaped: bytes) -> bytes:
+    """Every second piece between quotes."""
+    return b"".join(unescaped.split(b'"')[::2])
 
 
 def parse_canonical(raw: bytes, *, what: str, max_bytes: int) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.errors import InternalError, PeerError
+from shared.errors import ErrorCode, InternalError, PeerError
 from shared.wire.base import (
+    MAX_JSON_ITEMS,
     canonical_json,
     check_json_limits,
     decode_base64url,
@@ -25,6 +26,26 @@ VALUES = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+MANY = [
+    b'{"a":[' + b"[]," * MAX_JSON_ITEMS + b"[]]}",
+    b'{"a":[' + b"0," * MAX_JSON_ITEMS + b"0]}",
+    b'{"a":[' + b'"' * (4 * MAX_JSON_ITEMS + 2) + b"]}",
+]
+
+
+@pytest.mark.parametrize("raw", MANY, ids=["lists", "numbers", "quotes"])
+def test_tiny_items_beyond_number_are_refused_unparsed(raw: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json, "loads", None)
+    with pytest.raises(PeerError, match="items") as raised:
+        parse_canonical(raw, what="test", max_bytes=len(raw))
+    assert raised.value.code is ErrorCode.MALFORMED
+
+
+def test_what_stands_in_a_text_is_no_item() -> None:
+    text = json.dumps({"a": '[{"b":[0,0]},' * MAX_JSON_ITEMS}).encode()
+    check_json_limits(text, what="test", max_bytes=len(text))
 
 
 def depth_of(value: object) -> int:
