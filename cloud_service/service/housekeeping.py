@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 
 from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.each_job import for_each_job
 from cloud_service.service.notifier import EVERYTHING
 from cloud_service.service.presence import Presence
 from cloud_service.service.recording import Recorder
@@ -41,8 +42,7 @@ class Housekeeper:
         with self.database.read() as connection:
             overdue = jobs.overdue(connection, now)
             newest = (outbox.newest(connection), journal.newest_event(connection))
-        for job in overdue:
-            self.tick(job)
+        for_each_job(overdue, self.tick)
         if newest != self._seen:
             # Another replica may have written what somebody waits for here.
             self._seen = newest

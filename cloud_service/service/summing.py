@@ -13,6 +13,7 @@ import structlog
 from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.each_job import for_each_job
 from cloud_service.service.federation import Membership
 from cloud_service.service.recording import Recorder
 from cloud_service.store import jobs, messages
@@ -42,7 +43,7 @@ class Summer:
         """Sum every round that waits for it; the number of aggregates committed."""
         with self.database.read() as connection:
             waiting = jobs.complete_rounds(connection)
-        return sum(self.sum_round(job) for job in waiting)
+        return for_each_job(waiting, self.sum_round)
 
     def sum_round(self, job_id: JobId) -> bool:
         """Sum the open round of a job if it is complete; whether this call committed the aggregate."""

@@ -14,11 +14,13 @@ from starlette.requests import Request
 from cloud_service.api.answers import json_answer
 from cloud_service.api.body import read_body
 from cloud_service.service.doorway import read_tail
+from cloud_service.service.each_job import for_each_job
 from cloud_service.service.logs import ALLOWED, keep_allowed
 from cloud_service.service.notifier import EVERYTHING, Notifier
 from cloud_service.service.rates import RateLimitedError, Rates
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
+from shared.ids import JobId
 from shared.protocol.envelopes import Address, Chain, seal, unseal
 from shared.wire.envelope import MessageType
 from shared.wire.rounds import Attest
@@ -133,6 +135,19 @@ def test_notifier_gives_up_after_the_time() -> None:
             return event.is_set()
 
     assert asyncio.run(play()) is False
+
+
+def test_a_faulty_job_does_not_keep_the_others_waiting() -> None:
+    done = []
+
+    def work(job: JobId) -> bool:
+        if job == "2":
+            raise RuntimeError("a job that cannot be worked on")
+        done.append(job)
+        return job == "3"
+
+    assert for_each_job([JobId("1"), JobId("2"), JobId("3")], work) == 1
+    assert done == ["1", "3"]
 
 
 def test_logs_keep_listed_keys_only() -> None:
