@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -54,7 +55,11 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
     tls: dict[str, Any] = {}
     if settings.tls_files is not None:
         certificate, key = settings.tls_files
-        tls = {"ssl_certfile": str(certificate), "ssl_keyfile": str(key)}
+        tls = {
+            "ssl_certfile": str(certificate),
+            "ssl_keyfile": str(key),
+            "ssl_context_factory": _tls_context,
+        }
     return uvicorn.Config(
         app,
         host=settings.host,
@@ -68,6 +73,13 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         ws="none",
         **tls,
     )
+
+
+def _tls_context(_config: uvicorn.Config, default: Callable[[], ssl.SSLContext]) -> ssl.SSLContext:
+    """TLS 1.3 and nothing older (protocol section 2)."""
+    context = default()
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context
 
 
 def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:

@@ -77,6 +77,7 @@ class CloudClient:
     ) -> Self:
         """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA."""
         context = ssl.create_default_context(cafile=None if ca_bundle is None else str(ca_bundle))
+        context.minimum_version = ssl.TLSVersion.TLSv1_3  # protocol section 2
         http = httpx.Client(
             base_url=base_url,
             verify=context,
