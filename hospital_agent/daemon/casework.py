@@ -51,7 +51,9 @@ class Casework:
 
     def resume(self) -> None:
         """Take up the jobs that were running when the agent stopped."""
-        for entry in self.office.journal.jobs(JobStatus.ACTIVE):
+        running = self.office.journal.jobs(JobStatus.ACTIVE)
+        self.office.discard_snapshots_but({str(entry.snapshot_sha256) for entry in running})
+        for entry in running:
             if entry.participation is None:
                 raise InternalError("an active job without its state in the journal")
             participation = from_json(entry.participation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +57,15 @@ class Office:
     def shelf(self) -> Shelf:
         """The finished models."""
         return shelf_of(self.folder, self.keyring.identity.public, self.keyring.hospital_trust().root)
+
+    def discard_snapshots_but(self, kept: Collection[str]) -> None:
+        """Delete frozen records that no running job has, such as those frozen just before the agent was killed.
+
+        Args: kept: SHA-256 of the snapshots that are still needed.
+        """
+        for path in (self.folder / SNAPSHOTS).glob("*"):
+            if path.name.partition(".")[0] not in kept or path.suffix == ".part":
+                path.unlink(missing_ok=True)
 
     def discard_snapshot(self, sha256: str | None) -> None:
         """Delete the frozen records of a job that is over."""

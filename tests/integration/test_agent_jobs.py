@@ -106,6 +106,22 @@ def test_nothing_secret_is_left_of_a_finished_job(federation: LocalFederation, t
         assert b"ephemeral_private" not in b"".join(p.read_bytes() for p in folder.glob("journal*"))
 
 
+def test_frozen_records_that_no_job_has_are_deleted_at_the_start(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    """An agent killed between freezing and its journal leaves records that nothing names."""
+    assert federation.run_job(SCHEMA, files(tmp_path)).statuses == {JobStatus.COMPLETE}
+    hospital = federation.hospitals["h1"]
+    hospital.stop()
+    left = [
+        hospital.folder / "snapshots" / f"{'ab' * 32}{end}" for end in (".codes", ".codes.part", ".sql.json")
+    ]
+    for path in left:
+        path.write_bytes(b"records")
+    hospital.start()
+    federation.until(lambda: not any(path.exists() for path in left))
+
+
 def test_records_that_do_not_fit_are_declined_and_only_the_hospital_reads_why(
     federation: LocalFederation, tmp_path: Path
 ) -> None:
