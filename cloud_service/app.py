@@ -11,6 +11,7 @@ from typing import Final
 from fastapi import FastAPI
 
 from cloud_service.api import (
+    body,
     docs,
     events,
     federation,
@@ -77,6 +78,7 @@ def create_app(services: Services) -> FastAPI:
         responses=problems.responses(500),
     )
     app.state.services = services
+    app.state.large_bodies = asyncio.Semaphore(body.LARGE_AT_ONCE)
     for module in _ROUTERS:
         app.include_router(module.router)
     problems.install(app)

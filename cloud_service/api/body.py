@@ -1,11 +1,19 @@
-"""A request's body as bytes: counted while it streams in, unpacked with a cap."""
+"""A request's body as bytes: counted while it streams in, unpacked with a cap, and large ones a few at a time.
+
+Who sends is known only when a body is there whole, and gzip makes a thousand bytes of one: without the last limit a
+stranger's small requests would fill the memory.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import zlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from fastapi import Request
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from shared.errors import ErrorCode, PeerError
@@ -15,6 +23,11 @@ _GZIP: Final = 31
 _STEP_BYTES: Final = 2**20
 _JSON: Final = "application/json"
 _LENGTH_DIGITS: Final = 18
+LARGE_AT_ONCE: Final = 8
+"""Bodies longer than `SMALL_BYTES` that are held in memory and worked on at a time."""
+SMALL_BYTES: Final = 2**16
+_QUICK_BYTES: Final = 2**12
+"""Packed bodies up to here unpack in a moment; for longer ones the event loop does not wait."""
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
@@ -23,13 +36,36 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     Raises: PeerError: `too_large`: longer than `max_bytes` packed or unpacked; `malformed`: not JSON by its
         content type, or packed in another way than gzip.
     """
+    is_packed = _check_headers(request)
+    body = await _collect(request, max_bytes)
+    return _unpack(body, max_bytes) if is_packed else body
+
+
+@asynccontextmanager
+async def held_body(request: Request, max_bytes: int, room: asyncio.Semaphore) -> AsyncIterator[bytes]:
+    """The same for bodies that may be large: while the context lasts, a large one takes a place in `room`."""
+    is_packed = _check_headers(request)
+    body = await _collect(request, max_bytes)
+    async with AsyncExitStack() as places:
+        if is_packed or len(body) > SMALL_BYTES:
+            await places.enter_async_context(room)
+        if is_packed and len(body) > _QUICK_BYTES:
+            body = await run_in_threadpool(_unpack, body, max_bytes)
+        elif is_packed:
+            body = _unpack(body, max_bytes)
+        if len(body) <= SMALL_BYTES:
+            await places.aclose()
+        yield body
+
+
+def _check_headers(request: Request) -> bool:
+    """Whether the body is packed. Raises: PeerError: `malformed`."""
     if request.headers.get("content-type", "").split(";")[0].strip().lower() != _JSON:
         raise PeerError(ErrorCode.MALFORMED, f"the body must be of type {_JSON}")
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip"):
         raise PeerError(ErrorCode.MALFORMED, "the body may be packed by gzip only")
-    body = await _collect(request, max_bytes)
-    return body if encoding == "identity" else _unpack(body, max_bytes)
+    return encoding == "gzip"
 
 
 async def _collect(request: Request, max_bytes: int) -> bytes:

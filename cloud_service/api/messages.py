@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.body import read_body
+from cloud_service.api.body import held_body
 from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
 
 router = APIRouter(tags=["agents"])
 
 
-async def raw_message(request: Request, services: Use) -> bytes:
+async def raw_message(request: Request, services: Use) -> AsyncIterator[bytes]:
     """The message's bytes as they were signed."""
-    return await read_body(request, services.settings.largest_body_bytes)
+    room = request.app.state.large_bodies
+    async with held_body(request, services.settings.largest_body_bytes, room) as raw:
+        yield raw
 
 
 @router.post(
@@ -41,7 +44,9 @@ async def raw_message(request: Request, services: Use) -> bytes:
     },
     response_class=Response,
 )
-def send(request: Request, services: Use, raw: Annotated[bytes, Depends(raw_message)]) -> Response:
+def send(
+    request: Request, services: Use, raw: Annotated[bytes, Depends(raw_message, scope="function")]
+) -> Response:
     """Take a hospital's message and answer with a signed receipt.
 
     Safe to repeat: the same bytes get the same receipt. Other bytes in the place of a message that was taken are

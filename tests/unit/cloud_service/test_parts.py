@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.body import read_body
+from cloud_service.api.body import SMALL_BYTES, held_body, read_body
 from cloud_service.service.doorway import read_tail
 from cloud_service.service.each_job import for_each_job
 from cloud_service.service.logs import ALLOWED, keep_allowed
@@ -84,6 +84,29 @@ def test_a_bomb_is_unpacked_no_further_than_the_limit() -> None:
     with pytest.raises(PeerError) as caught:
         read(gzip.compress(bytes(10**8), 9), 200_000, content_encoding="gzip")
     assert caught.value.code is ErrorCode.TOO_LARGE
+
+
+def test_large_bodies_are_held_a_few_at_a_time() -> None:
+    held, most = 0, 0
+
+    async def hold(raw: bytes, room: asyncio.Semaphore) -> None:
+        nonlocal held, most
+        headers = {"content_type": "application/json", "content_encoding": "gzip"}
+        async with held_body(request_of(gzip.compress(raw), **headers), 2**20, room) as body:
+            assert body == raw
+            held += 1
+            most = max(most, held)
+            await asyncio.sleep(0.01)
+            held -= 1
+
+    async def all_at_once(raw: bytes) -> None:
+        room = asyncio.Semaphore(2)
+        await asyncio.gather(*(hold(raw, room) for _ in range(10)))
+
+    asyncio.run(all_at_once(bytes(SMALL_BYTES + 1)))
+    assert most == 2
+    asyncio.run(all_at_once(b"small"))
+    assert most == 10
 
 
 def test_answer_is_packed_only_if_shorter() -> None:
