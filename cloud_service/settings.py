@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -11,6 +10,7 @@ from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from shared.errors import InputError
+from shared.hosts import is_loopback
 
 SETTINGS_FILE: Final = "cloud.toml"
 DATABASE_FILE: Final = "cloud.db"
@@ -146,13 +146,3 @@ def check_listening(settings: Settings) -> None:
             remedy="Set tls_certificate and tls_key, or behind_proxy = true when a reverse proxy ends TLS, "
             'or host = "127.0.0.1".',
         )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

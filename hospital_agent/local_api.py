@@ -28,8 +28,9 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.base import RequestResponseEndpoint
 
 from hospital_agent.models import NOTICE, Answers, Shelf, description, summary
-from hospital_agent.settings import LocalSection, is_loopback
+from hospital_agent.settings import LocalSection
 from shared.errors import InputError
+from shared.hosts import is_loopback
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000

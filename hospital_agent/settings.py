@@ -7,7 +7,6 @@ agree to stands in the policy file, not here.
 
 from __future__ import annotations
 
-import ipaddress
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -22,6 +21,7 @@ from pydantic_settings import (
 )
 
 from shared.errors import InputError
+from shared.hosts import is_loopback
 from shared.ids import ID_PATTERN, RESERVED_IDS
 
 SETTINGS_FILE: Final = "agent.toml"
@@ -29,16 +29,6 @@ SECRETS_FOLDER: Final = "secrets"
 DEFAULT_PORT: Final = 8711
 
 Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host name or address stays on this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 class DataSection(BaseModel):

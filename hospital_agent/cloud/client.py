@@ -23,8 +23,8 @@ import httpx
 from hospital_agent.cloud.answers import busy_error, inbox_items, refusal_of
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
-from hospital_agent.settings import is_loopback
 from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.hosts import is_loopback
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation

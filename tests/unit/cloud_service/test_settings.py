@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cloud_service.settings import check_listening, is_loopback, load_settings
+from cloud_service.settings import check_listening, load_settings
 from shared.errors import InputError
+from shared.hosts import is_loopback
 
 
 def folder_with(tmp_path: Path, content: str) -> Path:

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hospital_agent.settings import is_loopback, load_settings
+from hospital_agent.settings import load_settings
 from shared.errors import InputError
+from shared.hosts import is_loopback
 
 GOOD = 'id = "h1"\ncloud = "https://cloud.example"\n'
 
