@@ -16,6 +16,7 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
+from cloud_service.service.doorway import SMALL_BYTES
 from shared.errors import ErrorCode, PeerError
 
 _GZIP: Final = 31
@@ -25,7 +26,6 @@ _JSON: Final = "application/json"
 _LENGTH_DIGITS: Final = 18
 LARGE_AT_ONCE: Final = 8
 """Bodies longer than `SMALL_BYTES` that are held in memory and worked on at a time."""
-SMALL_BYTES: Final = 2**16
 _QUICK_BYTES: Final = 2**12
 """Packed bodies up to here unpack in a moment; for longer ones the event loop does not wait."""
 

@@ -18,8 +18,6 @@ _log = structlog.get_logger()
 _GRACE_SECONDS: Final = 3
 _KEEP_ALIVE_SECONDS: Final = 75
 """Longer than a poll and the work between two, so that an agent needs one connection."""
-
-
 _SWITCH_SECONDS: Final = 0.0005
 """How long the adding thread may hold the interpreter while a request waits; with Python's 5 ms a request that
 changes hands several times took 34 ms in the middle of a large sum."""

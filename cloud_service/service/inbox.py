@@ -57,6 +57,6 @@ class InboxDoor:
 
 
 def as_json(messages: list[InboxMessage]) -> bytes:
-    """The body of the answer (`shared.wire.envelope.Inbox`), each message exactly as it was signed."""
+    """The body of the answer, `{"items":[{"id":…,"message":…}]}`, each message exactly as it was signed."""
     items = (b'{"id":%d,"message":%s}' % (message.id, message.raw) for message in messages)
     return b'{"items":[' + b",".join(items) + b"]}"

@@ -187,12 +187,6 @@ class Journal:
         """The cloud refused it for good."""
         self._write("UPDATE outbox SET state = 'refused', raw = NULL WHERE id = ?", (message.id,))
 
-    def drop_pending(self, job: str) -> None:
-        """Nothing more of this job is to be sent."""
-        self._write(
-            "UPDATE outbox SET state = 'dropped', raw = NULL WHERE job = ? AND state = 'pending'", (job,)
-        )
-
     def _messages(self, where: str, values: Sequence[Any] = ()) -> list[OutgoingMessage]:
         rows = self.connection.execute(f"SELECT {_OUTBOX_COLUMNS} FROM outbox {where}", values)  # noqa: S608 - constants only
         return [OutgoingMessage(*row) for row in rows]

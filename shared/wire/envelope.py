@@ -55,16 +55,3 @@ class SignedEnvelope(WireModel):
 
     envelope: Envelope
     signature: Hex64
-
-
-class InboxItem(WireModel):
-    """One waiting message; `id` grows and is what `after` refers to."""
-
-    id: Annotated[int, Field(ge=1)]
-    message: SignedEnvelope
-
-
-class Inbox(WireModel):
-    """Answer of `GET /v1/inbox`; empty after the waiting time when nothing came."""
-
-    items: list[InboxItem]

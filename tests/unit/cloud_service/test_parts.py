@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.body import SMALL_BYTES, held_body, read_body
-from cloud_service.service.doorway import read_tail
+from cloud_service.api.body import held_body, read_body
+from cloud_service.service.doorway import SMALL_BYTES, read_tail
 from cloud_service.service.each_job import for_each_job
 from cloud_service.service.logs import ALLOWED, keep_allowed
 from cloud_service.service.notifier import EVERYTHING, Notifier
