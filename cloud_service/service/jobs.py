@@ -20,7 +20,7 @@ from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import AgentId, JobId, StudyId
-from shared.protocol import coordinator
+from shared.protocol import coordinator, stages
 from shared.protocol.layout import contribution_bytes, root_prompts, root_slots
 from shared.protocol.states import CloudState
 from shared.rng import random_bytes
@@ -198,7 +198,7 @@ class Jobs:
             if stored is None:
                 raise UnknownThingError("there is no such job")
             try:
-                step = coordinator.cancel(stored.job)
+                step = stages.cancel(stored.job)
             except PeerError as error:
                 raise ConflictError(str(error)) from None
             recorder = Recorder(self.database, connection, stored, self.keys.identity, self.clock())

@@ -18,23 +18,23 @@ from dataclasses import replace
 from typing import Final
 
 from shared.crypto import agreement
-from shared.errors import ErrorCode, InternalError, JobCode, PeerError
+from shared.errors import ErrorCode, JobCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.effects import (
     AcceptContribution,
     Broadcast,
     CloudEffect,
     ComputeSum,
-    Dismiss,
     DropContributions,
     Note,
 )
 from shared.protocol.envelopes import Sealed, body_of
 from shared.protocol.job import Job, Member, Step
-from shared.protocol.layout import next_prompts, root_prompts, root_slots
-from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, CloudState, follow
-from shared.wire.base import decode_base64url, encode_base64url
-from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
+from shared.protocol.layout import next_prompts, root_slots
+from shared.protocol.stages import close_invitation, dismissal, fail, moved, open_round, present
+from shared.protocol.states import CloudEvent, CloudState
+from shared.wire.base import decode_base64url
+from shared.wire.envelope import Envelope, MessageType
 from shared.wire.manifest import MAX_CELLS, Manifest
 from shared.wire.rounds import (
     Abort,
@@ -46,15 +46,9 @@ from shared.wire.rounds import (
     JobDone,
     JobOffer,
     Notify,
-    Roster,
-    RoundOpen,
 )
 
 Statement = Decision | Notify
-
-
-def _moved(job: Job, event: CloudEvent) -> Job:
-    return replace(job, state=follow(CLOUD_TRANSITIONS, job.state, event))
 
 
 def _with_member(job: Job, member: Member) -> Job:
@@ -73,7 +67,7 @@ def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) 
     )
     offer = Broadcast(MessageType.JOB_OFFER, 0, 0, JobOffer(manifest=manifest))
     note = Note("invited", {"hospitals": list(manifest.invited)})
-    return Step(_moved(job, CloudEvent.INVITE), (offer, note))
+    return Step(moved(job, CloudEvent.INVITE), (offer, note))
 
 
 def receive(job: Job, sealed: Sealed, now: int) -> Step:
@@ -154,7 +148,7 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
         )
     job = _with_member(job, replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
-    return _after_answer(_moved(job, CloudEvent.ANSWER), (note,), now)
+    return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)
 
 
 def _on_decline(job: Job, sealed: Sealed, now: int) -> Step:
@@ -162,7 +156,7 @@ def _on_decline(job: Job, sealed: Sealed, now: int) -> Step:
     body = body_of(sealed.envelope, JobDecline)
     job = _with_member(job, replace(member, declined=body.code))
     note = Note("declined", {"hospital": member.id, "code": body.code})
-    return _after_answer(_moved(job, CloudEvent.ANSWER), (note,), now)
+    return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)
 
 
 def _invited(job: Job, envelope: Envelope) -> Member:
@@ -177,60 +171,11 @@ def _invited(job: Job, envelope: Envelope) -> Member:
 def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
     if job.waiting_for:
         return Step(job, effects)
-    step = _close_invitation(job, now)
+    step = close_invitation(job, now)
     return Step(step.job, effects + step.effects)
 
 
-def _close_invitation(job: Job, now: int) -> Step:
-    accepted = sorted(m.id for m in job.members.values() if m.accept is not None)
-    if len(accepted) < job.manifest.min_hospitals:
-        return fail(job, JobCode.DEADLINE)
-    silent = job.waiting_for
-    job = replace(_moved(job, CloudEvent.FIX_ROSTER), roster=tuple(accepted))
-    accepts = [_present(job.members[a].accept) for a in job.roster]
-    job = replace(job, expected_state=str(accepts[0].envelope.body["state"]))
-    roster = Roster(
-        accepts=accepts,
-        certificates=[encode_base64url(job.members[a].certificate) for a in job.roster],
-        roster_hash=job.context().roster_hash.hex(),
-    )
-    fixed = Note("roster", {"hospitals": [str(a) for a in job.roster]})
-    manifest = job.manifest
-    job = replace(job, slots=root_slots(manifest.schema_))
-    if manifest.profile == "paper":
-        job = replace(job, prompts=root_prompts(manifest.schema_))
-    opened = _open_round(job, now, decisions=[])
-    effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects)
-    return Step(opened.job, _dismissal(silent, JobCode.DEADLINE) + effects)
-
-
-def _dismissal(agents: tuple[AgentId, ...], code: JobCode) -> tuple[CloudEffect, ...]:
-    return (Dismiss(agents, code),) if agents else ()
-
-
-def _present(signed: SignedEnvelope | None) -> SignedEnvelope:
-    if signed is None:
-        raise InternalError("a roster member without its signed statement")
-    return signed
-
-
 # --- rounds ---------------------------------------------------------------------------------------------------
-
-
-def _open_round(
-    job: Job, now: int, decisions: list[SignedEnvelope], event: CloudEvent = CloudEvent.OPEN_ROUND
-) -> Step:
-    deadline = now + job.manifest.deadlines.round_seconds
-    job = replace(_moved(job, event), deadline=deadline, waiting_since=now, paused_since=None)
-    body = RoundOpen(
-        roster=[str(a) for a in job.roster],
-        slots=job.slots,
-        deadline=deadline,
-        decisions=decisions,
-        prompts=list(job.prompts) if job.manifest.profile == "paper" else None,
-    )
-    note = Note("round_open", {"round": job.round, "attempt": job.attempt, "slots": job.slots})
-    return Step(job, (Broadcast(MessageType.ROUND_OPEN, job.round, job.attempt, body), note))
 
 
 def _on_contribution(job: Job, sealed: Sealed, now: int) -> Step:
@@ -238,7 +183,7 @@ def _on_contribution(job: Job, sealed: Sealed, now: int) -> Step:
     if member.contributed is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already contributed to this round")
     job = _with_member(job, replace(member, contributed=sealed.sha256))
-    job = _resumed(_moved(job, CloudEvent.CONTRIBUTE))
+    job = _resumed(moved(job, CloudEvent.CONTRIBUTE))
     effects: tuple[CloudEffect, ...] = (
         AcceptContribution(),
         Note("contributed", {"hospital": member.id, "round": job.round}),
@@ -261,7 +206,7 @@ def summed(job: Job, number: int, attempt: int, ciphertexts: list[str], now: int
         raise PeerError(
             ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum"
         )
-    job = _moved(_moved(job, CloudEvent.COMMIT), CloudEvent.SEND_SUMS)
+    job = moved(moved(job, CloudEvent.COMMIT), CloudEvent.SEND_SUMS)
     job = replace(job, waiting_since=now, deadline=now + job.manifest.deadlines.round_seconds)
     body = Aggregate(
         ciphertexts=ciphertexts,
@@ -281,7 +226,7 @@ def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
     if member.decision is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decided this round")
     statement = _statement(sealed.envelope)
-    job = _resumed(_with_member(_moved(job, CloudEvent.DECIDE), replace(member, decision=sealed.signed)))
+    job = _resumed(_with_member(moved(job, CloudEvent.DECIDE), replace(member, decision=sealed.signed)))
     note = Note("decided", {"hospital": member.id, "round": job.round})
     if any(_essence(statement) != _essence(other) for other in _statements(job)):
         step = fail(job, JobCode.DIVERGED)
@@ -309,7 +254,7 @@ def _essence(statement: Statement) -> bytes:
 
 
 def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
-    decisions = [_present(job.members[a].decision) for a in job.roster]
+    decisions = [present(job.members[a].decision) for a in job.roster]
     if isinstance(statement, Notify):
         prompts = next_prompts(job.prompts, statement.parsed())
         done, nodes = not prompts, len(prompts)
@@ -321,12 +266,12 @@ def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
     if job.slots > MAX_CELLS:
         return fail(job, JobCode.RANGE_VIOLATION)
     if done:
-        job = replace(_moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
+        job = replace(moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
         done_body = JobDone(decisions=decisions)
         return Step(job, (Broadcast(MessageType.JOB_DONE, job.round, job.attempt, done_body), Note("done")))
     fresh = {a: replace(m, contributed=None, decision=None) for a, m in job.members.items()}
     job = replace(job, members=fresh, round=job.round + 1, attempt=0)
-    opened = _open_round(job, now, decisions)
+    opened = open_round(job, now, decisions)
     return Step(opened.job, (Note("level", {"round": job.round, "nodes": nodes}), *opened.effects))
 
 
@@ -345,7 +290,7 @@ def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:
         raise PeerError(ErrorCode.MALFORMED, "tree_sha256 is not the hash of the tree that came with it")
     if body.state != job.expected_state:
         raise PeerError(ErrorCode.MALFORMED, "the attested state is not the one all hospitals decided")
-    job = _with_member(_moved(job, CloudEvent.ATTEST), replace(member, attested=body.tree_sha256))
+    job = _with_member(moved(job, CloudEvent.ATTEST), replace(member, attested=body.tree_sha256))
     return Step(job, (Note("attested", {"hospital": member.id, "tree_sha256": body.tree_sha256}),))
 
 
@@ -371,7 +316,7 @@ _HANDLERS: Final = {
 }
 
 
-# --- time and people ------------------------------------------------------------------------------------------
+# --- time -----------------------------------------------------------------------------------------------------
 
 
 def tick(job: Job, now: int) -> Step:
@@ -379,7 +324,7 @@ def tick(job: Job, now: int) -> Step:
     if job.is_over or now < job.deadline or not job.waiting_for:
         return Step(job)
     if job.state is CloudState.INVITING:
-        return _close_invitation(job, now)
+        return close_invitation(job, now)
     if _may_shrink(job):
         return _shrink(job, now)
     if job.paused_since is None:
@@ -411,25 +356,7 @@ def _shrink(job: Job, now: int) -> Step:
         attempt=job.attempt + 1,
         shrinks=job.shrinks + 1,
     )
-    opened = _open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
+    opened = open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
     note = Note("shrunk", {"without": [str(a) for a in silent]})
     effects = (DropContributions(), note, *opened.effects)
-    return Step(opened.job, _dismissal(silent, JobCode.MEMBER_LOST) + effects)
-
-
-def cancel(job: Job) -> Step:
-    """A person stops the job. Raises: PeerError: `late`: it is already over."""
-    if job.is_over:
-        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
-    return _end(job, CloudEvent.CANCEL, JobCode.CANCELLED)
-
-
-def fail(job: Job, code: JobCode) -> Step:
-    """The job ends without a tree; every member is told the code."""
-    return _end(job, CloudEvent.FAIL, code)
-
-
-def _end(job: Job, event: CloudEvent, code: JobCode) -> Step:
-    job = replace(_moved(job, event), failure=code, paused_since=None)
-    abort = Broadcast(MessageType.ABORT, job.round, job.attempt, Abort(code=code))
-    return Step(job, (abort, DropContributions(), Note("ended", {"code": code})))
+    return Step(opened.job, dismissal(silent, JobCode.MEMBER_LOST) + effects)

@@ -1,0 +1,94 @@
+"""How a job at the cloud gets from one stage to the next: roster fixed, round opened, ended.
+
+Pure, as `shared.protocol.coordinator`, which decides when: it reads the messages and the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shared.errors import ErrorCode, InternalError, JobCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.effects import Broadcast, CloudEffect, Dismiss, DropContributions, Note
+from shared.protocol.job import Job, Step
+from shared.protocol.layout import root_prompts, root_slots
+from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, follow
+from shared.wire.base import encode_base64url
+from shared.wire.envelope import MessageType, SignedEnvelope
+from shared.wire.rounds import Abort, Roster, RoundOpen
+
+
+def moved(job: Job, event: CloudEvent) -> Job:
+    """The job after an event, in the state that the table gives."""
+    return replace(job, state=follow(CLOUD_TRANSITIONS, job.state, event))
+
+
+def close_invitation(job: Job, now: int) -> Step:
+    """Those who accepted are the roster, and round 0 opens for them; too few end the job."""
+    accepted = sorted(m.id for m in job.members.values() if m.accept is not None)
+    if len(accepted) < job.manifest.min_hospitals:
+        return fail(job, JobCode.DEADLINE)
+    silent = job.waiting_for
+    job = replace(moved(job, CloudEvent.FIX_ROSTER), roster=tuple(accepted))
+    accepts = [present(job.members[a].accept) for a in job.roster]
+    job = replace(job, expected_state=str(accepts[0].envelope.body["state"]))
+    roster = Roster(
+        accepts=accepts,
+        certificates=[encode_base64url(job.members[a].certificate) for a in job.roster],
+        roster_hash=job.context().roster_hash.hex(),
+    )
+    fixed = Note("roster", {"hospitals": [str(a) for a in job.roster]})
+    manifest = job.manifest
+    job = replace(job, slots=root_slots(manifest.schema_))
+    if manifest.profile == "paper":
+        job = replace(job, prompts=root_prompts(manifest.schema_))
+    opened = open_round(job, now, decisions=[])
+    effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects)
+    return Step(opened.job, dismissal(silent, JobCode.DEADLINE) + effects)
+
+
+def dismissal(agents: tuple[AgentId, ...], code: JobCode) -> tuple[CloudEffect, ...]:
+    """What tells these hospitals that it goes on without them; nothing for none."""
+    return (Dismiss(agents, code),) if agents else ()
+
+
+def present(signed: SignedEnvelope | None) -> SignedEnvelope:
+    """A statement that must be there by now. Raises: InternalError: it is not."""
+    if signed is None:
+        raise InternalError("a roster member without its signed statement")
+    return signed
+
+
+def open_round(
+    job: Job, now: int, decisions: list[SignedEnvelope], event: CloudEvent = CloudEvent.OPEN_ROUND
+) -> Step:
+    """Ask the roster for the contributions of the job's round and attempt. Args: decisions: of the round before."""
+    deadline = now + job.manifest.deadlines.round_seconds
+    job = replace(moved(job, event), deadline=deadline, waiting_since=now, paused_since=None)
+    body = RoundOpen(
+        roster=[str(a) for a in job.roster],
+        slots=job.slots,
+        deadline=deadline,
+        decisions=decisions,
+        prompts=list(job.prompts) if job.manifest.profile == "paper" else None,
+    )
+    note = Note("round_open", {"round": job.round, "attempt": job.attempt, "slots": job.slots})
+    return Step(job, (Broadcast(MessageType.ROUND_OPEN, job.round, job.attempt, body), note))
+
+
+def cancel(job: Job) -> Step:
+    """A person stops the job. Raises: PeerError: `late`: it is already over."""
+    if job.is_over:
+        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
+    return _end(job, CloudEvent.CANCEL, JobCode.CANCELLED)
+
+
+def fail(job: Job, code: JobCode) -> Step:
+    """The job ends without a tree; every member is told the code."""
+    return _end(job, CloudEvent.FAIL, code)
+
+
+def _end(job: Job, event: CloudEvent, code: JobCode) -> Step:
+    job = replace(moved(job, event), failure=code, paused_since=None)
+    abort = Broadcast(MessageType.ABORT, job.round, job.attempt, Abort(code=code))
+    return Step(job, (abort, DropContributions(), Note("ended", {"code": code})))
