@@ -34,6 +34,9 @@ min_node = 10
 min_child = 5
 # Greatest depth of a tree; 0 allows any.
 max_depth = 12
+# How often round 0 may begin anew without a silent hospital. 0 keeps a dishonest cloud that works with one of the
+# hospitals from declaring another one silent to learn its counts; a silent hospital then stops the job.
+max_shrinks = 1
 # The most that predictions may show: "class", "probability" or "counts".
 disclosure = "counts"
 # Whether the cloud may publish the tree.
@@ -55,6 +58,7 @@ class Policy(BaseModel):
     min_node: Annotated[int, Field(ge=1)] = 10
     min_child: Annotated[int, Field(ge=1)] = 5
     max_depth: Annotated[int, Field(ge=0, le=MAX_ATTRIBUTES)] = 12
+    max_shrinks: Annotated[int, Field(ge=0)] = 1
     disclosure: Disclosure = "counts"
     allow_publish_tree: bool = False
     studies: list[str] | None = None
@@ -155,6 +159,11 @@ def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:
     ):
         if asked < floor:
             return Refusal(DECLINED, f"The job's {name} is {asked}; the policy wants at least {floor}.")
+    if manifest.max_shrinks > policy.max_shrinks:
+        return Refusal(
+            DECLINED,
+            f"The job's max_shrinks is {manifest.max_shrinks}; the policy allows {policy.max_shrinks}.",
+        )
     return None
 
 
