@@ -135,17 +135,10 @@ def _is_past(state: CloudState, wanted: CloudState) -> bool:
 def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
     member = _invited(job, sealed.envelope)
     body = body_of(sealed.envelope, JobAccept)
-    known = {m.accept.envelope.body["state"] for m in job.members.values() if m.accept is not None}
     # The others could not work with such a key, and the job would stand still.
     agreement.check_public(decode_base64url(body.ephemeral, what="ephemeral"))
     if body.mh != job.mh:
         raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
-    if known - {body.state}:
-        raise PeerError(
-            ErrorCode.ROSTER_MISMATCH,
-            "the first state differs from the other hospitals': "
-            "import the newest key bundle of the trusted authority",
-        )
     job = _with_member(job, replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
     return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)

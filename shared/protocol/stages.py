@@ -5,6 +5,7 @@ Pure, as `shared.protocol.coordinator`, which decides when: it reads the message
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from shared.errors import ErrorCode, InternalError, JobCode, PeerError
@@ -24,10 +25,10 @@ def moved(job: Job, event: CloudEvent) -> Job:
 
 
 def close_invitation(job: Job, now: int) -> Step:
-    """Those who accepted are the roster, and round 0 opens for them; too few end the job."""
-    accepted = sorted(m.id for m in job.members.values() if m.accept is not None)
+    """Those who accepted alike are the roster, and round 0 opens for them; too few end the job."""
+    accepted, others = _of_one_state(job)
     if len(accepted) < job.manifest.min_hospitals:
-        return fail(job, JobCode.DEADLINE)
+        return fail(job, JobCode.DIVERGED if others else JobCode.DEADLINE)
     silent = job.waiting_for
     job = replace(moved(job, CloudEvent.FIX_ROSTER), roster=tuple(accepted))
     accepts = [present(job.members[a].accept) for a in job.roster]
@@ -44,7 +45,22 @@ def close_invitation(job: Job, now: int) -> Step:
         job = replace(job, prompts=root_prompts(manifest.schema_))
     opened = open_round(job, now, decisions=[])
     effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects)
-    return Step(opened.job, dismissal(silent, JobCode.DEADLINE) + effects)
+    left_out = dismissal(silent, JobCode.DEADLINE) + dismissal(others, JobCode.DIVERGED)
+    return Step(opened.job, left_out + effects)
+
+
+def _of_one_state(job: Job) -> tuple[list[AgentId], tuple[AgentId, ...]]:
+    """Who accepted with the first state that most named, and who with another: an old key, or ill will.
+
+    By majority and not by the first that came, so that one hospital alone cannot shut the others out.
+    """
+    states = {
+        m.id: str(m.accept.envelope.body["state"]) for m in job.members.values() if m.accept is not None
+    }
+    tally = Counter(states[agent] for agent in sorted(states))
+    most = max(tally, key=lambda state: tally[state], default="")
+    alike = sorted(agent for agent, state in states.items() if state == most)
+    return alike, tuple(sorted(states.keys() - set(alike)))
 
 
 def dismissal(agents: tuple[AgentId, ...], code: JobCode) -> tuple[CloudEffect, ...]:
