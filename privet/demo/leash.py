@@ -19,7 +19,6 @@ _PR_SET_PDEATHSIG: Final = 1
 def main(arguments: list[str]) -> None:
     """Tie this process to its parent, then become the command."""
     parent, command = int(arguments[0]), arguments[1:]
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())  # the demo holds signals back while it starts a program
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
         if os.getppid() != parent:  # it died before the kernel was asked

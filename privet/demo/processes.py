@@ -165,12 +165,22 @@ def _unwind(number: int, _frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """An interruption between a program's start and its entry in the list would leave it running."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, *_ENDINGS))
+    """An interruption between a program's start and its entry in the list would leave it running.
+
+    By handlers and not by a signal mask: a mask holds for one thread, and any thread may be given the signal.
+    """
+    came: list[signal.Signals] = []
+    before = {
+        number: signal.signal(number, lambda received, _frame: came.append(signal.Signals(received)))
+        for number in (signal.SIGINT, *_ENDINGS)
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for interruption in came[:1]:
+            signal.raise_signal(interruption)
 
 
 @contextmanager
