@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from shared.errors import ErrorCode
@@ -286,6 +287,16 @@ def test_tree_only_where_the_study_publishes_it(cloud: CloudUnderTest, done: dic
     assert "counts" not in json.dumps(tree)
 
 
+@pytest.fixture
+def every_log_line() -> Iterator[None]:
+    """Other tests of this process may have turned the log down."""
+    before = structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.configure(**before)
+
+
+@pytest.mark.usefixtures("every_log_line")
 def test_log_names_route_job_and_code_and_nothing_that_was_sent(cloud: CloudUnderTest) -> None:
     job = cloud.job(invited=list(NAMES))
     with capture_logs() as lines:
