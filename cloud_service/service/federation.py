@@ -19,7 +19,7 @@ from cloud_service.store import directory
 from cloud_service.store.database import Database
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.paillier import PublicKey
-from shared.errors import InputError
+from shared.errors import InputError, PeerError
 from shared.protocol.enrolment import check_successor, open_cloud_bundle, trust_of, verify_federation
 from shared.protocol.sums import CloudKeys
 from shared.protocol.trust import Trust
@@ -114,9 +114,10 @@ class Membership:
         """Verify a bundle and keep it; the same bundle again changes nothing.
 
         Args: root_sha256: the root's fingerprint, 64 hex digits; needed only the first time.
-        Raises: PeerError: what does not verify, or is older than what is held. InputError: no fingerprint known.
+        Raises: PeerError: what does not verify, or is older than what is held.
+            InputError: no fingerprint known, or no bundle of a cloud.
         """
-        bundle = CloudBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
+        bundle = _cloud_bundle(raw)
         with self._database.write() as connection:
             held = directory.newest_federation(connection)
             enrolment = open_cloud_bundle(
@@ -152,6 +153,18 @@ def _root(held: Row[Any] | None, given: str | None) -> str:
             remedy="Use a fresh folder and database for another federation.",
         )
     return held.root_sha256 if held is not None else str(given)
+
+
+def _cloud_bundle(raw: bytes) -> CloudBundle:
+    """A slip of the hand, such as a hospital's bundle, is not a bundle that somebody has tampered with."""
+    try:
+        return CloudBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
+    except PeerError:
+        raise InputError(
+            "this is no bundle for a cloud",
+            where="--bundle",
+            remedy="Name the file cloud.bundle of the trusted authority; if it is that, fetch it again.",
+        ) from None
 
 
 def _values(bundle: CloudBundle, federation: Federation, certificate: bytes, now: int) -> dict[str, object]:

@@ -59,11 +59,13 @@ def init(
     from hospital_agent.settings import SETTINGS_FILE, load_settings
     from shared.protocol.enrolment import spoken
 
-    ring = Keyring.create(folder, agent)
+    # Keys come last: a setting that is refused leaves none behind, and the corrected command works.
+    Keyring.check_new(folder, agent)
     line = _CLOUD_EXAMPLE if cloud is None else f"cloud = {_quoted(cloud)}"
     write_file(folder / SETTINGS_FILE, _SETTINGS_TEMPLATE.format(id=agent, cloud=line).encode())
     write_file(folder / "policy.toml", POLICY_TEMPLATE.encode())
     load_settings(folder)
+    ring = Keyring.create(folder, agent)
     fingerprint = ring.request_fingerprint(agent)
     request = folder / f"{agent}.csr"
     return Report(

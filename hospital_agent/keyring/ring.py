@@ -24,7 +24,7 @@ from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.identity import IdentityKey
 from shared.crypto.paillier_private import PrivateKey
-from shared.errors import InputError
+from shared.errors import InputError, PeerError
 from shared.ids import AgentId, KeyId, is_valid_id
 from shared.protocol import enrolment
 from shared.protocol.agent_effects import HospitalKeys
@@ -60,6 +60,22 @@ class Keyring:
 
         Raises: InputError: a name that no agent may have, or there are keys already.
         """
+        cls.check_new(folder, agent)
+        ring = cls(folder, IdentityKey.generate(), agreement.generate_private())
+        make_private_folder(folder / "keys")
+        write_file(folder / "keys" / "identity.pem", ring.identity.to_pem())
+        write_file(folder / "keys" / "sealing.key", ring.sealing_private.hex().encode() + b"\n")
+        sealing_public = agreement.public_of(ring.sealing_private).hex()
+        request = certificates.create_request(ring.identity, AgentId(agent), Role.AGENT, sealing_public)
+        write_file(folder / f"{agent}.csr", request)
+        return ring
+
+    @staticmethod
+    def check_new(folder: Path, agent: str) -> None:
+        """Make `folder` (0700) if it is missing, and see that it can take an agent's first keys.
+
+        Raises: InputError: a name that no agent may have, or there are keys already.
+        """
         if not is_valid_id(agent):
             raise InputError(
                 "an agent's id is 1 to 64 of a-z, 0-9 and -, and neither cloud nor all", where="--id"
@@ -71,14 +87,6 @@ class Keyring:
                 where=str(folder / "keys"),
                 remedy="Name another folder, or delete this one for good.",
             )
-        ring = cls(folder, IdentityKey.generate(), agreement.generate_private())
-        make_private_folder(folder / "keys")
-        write_file(folder / "keys" / "identity.pem", ring.identity.to_pem())
-        write_file(folder / "keys" / "sealing.key", ring.sealing_private.hex().encode() + b"\n")
-        sealing_public = agreement.public_of(ring.sealing_private).hex()
-        request = certificates.create_request(ring.identity, AgentId(agent), Role.AGENT, sealing_public)
-        write_file(folder / f"{agent}.csr", request)
-        return ring
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -107,12 +115,14 @@ class Keyring:
         """Import a bundle of the trusted authority, the first or a newer one.
 
         Args: root_sha256: the root's fingerprint as a person typed it, blanks allowed; None: the one known.
-        Raises: InputError: no or another fingerprint. PeerError: the bundle does not hold (shared.protocol.enrolment).
+        Raises: InputError: no or another fingerprint, or no bundle of an agent. PeerError: the bundle does not hold
+            (shared.protocol.enrolment).
         """
         root = self._expected_root(root_sha256)
         raw = read_file(
             bundle_file, max_bytes=MAX_BUNDLE_BYTES, remedy="Name the bundle that the authority sent."
         )
+        _refuse_other_files(raw, bundle_file)
         opened, keys = self._open_bundle(raw, root)
         if opened.certificate.id != agent:
             raise InputError(
@@ -257,6 +267,18 @@ class Keyring:
             where=str(self.folder / "bundles"),
             remedy="Import the newest bundle with `privet agent join`.",
         )
+
+
+def _refuse_other_files(raw: bytes, path: Path) -> None:
+    """A slip of the hand, such as the cloud's bundle, is not a bundle that somebody has tampered with."""
+    try:
+        AgentBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
+    except PeerError:
+        raise InputError(
+            "this is no bundle for a hospital's agent",
+            where=str(path),
+            remedy="Name the file ID.bundle that the authority made for this agent; if it is that, fetch it again.",
+        ) from None
 
 
 def _raw_key(text: bytes, path: Path) -> bytes:

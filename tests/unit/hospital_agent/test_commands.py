@@ -64,6 +64,7 @@ def test_init_refuses_a_url_that_is_none(
 ) -> None:
     problem = command(capsys, "init", tmp_path / "agent", "--id", "h1", "--cloud", url, code=3)
     assert "https://" in problem["detail"]
+    command(capsys, "init", tmp_path / "agent", "--id", "h1", "--cloud", "https://cloud.example")
 
 
 def test_join_keeps_the_cloud_and_goes_on_without_it(

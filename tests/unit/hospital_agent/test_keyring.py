@@ -178,3 +178,10 @@ def test_large_batches_go_to_processes_of_their_own(monkeypatch: pytest.MonkeyPa
     finally:
         cipher.close()
     assert not cipher.processes
+
+
+@pytest.mark.parametrize("content", [b"no JSON", b"{}", b'{"certificate":"of a cloud"}'])
+def test_a_file_that_is_no_bundle_is_the_users_slip(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "other").write_bytes(content)
+    with pytest.raises(InputError, match=r"other: this is no bundle for a hospital's agent\. Name the file"):
+        Keyring.open(folder_of(tmp_path, "h1")).join(tmp_path / "other", ROOT, "h1")
