@@ -13,6 +13,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from cloud_service.settings import Settings
+from shared.errors import InputError
 
 _log = structlog.get_logger()
 _GRACE_SECONDS: Final = 3
@@ -81,10 +82,18 @@ def _tls_context(_config: uvicorn.Config, default: Callable[[], ssl.SSLContext])
 
 
 def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:
-    """Serve until a signal comes. Raises: OSError: the address cannot be had."""
+    """Serve until a signal comes. Raises: InputError: the address cannot be had."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     def announce(port: int) -> None:
         _log.info("listening", host=settings.host, port=port)
 
-    Server(server_config(app, settings), release, announce).run()
+    server = Server(server_config(app, settings), release, announce)
+    try:
+        server.run()
+    except SystemExit:  # uvicorn's way to say that it could not bind
+        raise InputError(
+            "the address cannot be had",
+            where=f"settings host and port, {settings.host} port {settings.port}",
+            remedy="Choose another with --host and --port, or stop the program that has it.",
+        ) from None

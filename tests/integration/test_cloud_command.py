@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -62,6 +63,8 @@ def test_join_believes_only_the_root_it_was_told(tmp_path: Path, joined: Path, c
     assert privet(capsys, "cloud", "join", other, "--bundle", bundle, "--root-sha256", "xyz")[0] == 3
     assert privet(capsys, "cloud", "join", joined, "--bundle", bundle, "--root-sha256", "00" * 32)[0] == 3
     assert privet(capsys, "cloud", "join", joined, "--bundle", tmp_path / "none")[0] == 3
+    code, found = privet(capsys, "cloud", "join", joined, "--bundle", joined / "cloud.toml")
+    assert (code, "this is no bundle for a cloud" in found["detail"]) == (3, True)
 
 
 def test_serve_says_what_is_missing(tmp_path: Path, joined: Path, capsys: Capture) -> None:
@@ -80,6 +83,13 @@ def test_serve_says_what_is_missing(tmp_path: Path, joined: Path, capsys: Captur
     assert (code, "do not belong" in found["detail"]) == (3, True)
     (joined / "rsa.pem").chmod(0o644)
     assert privet(capsys, "cloud", "serve", joined)[0] == 3
+
+
+def test_a_port_that_is_taken_is_named(joined: Path, capsys: Capture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code, found = privet(capsys, "cloud", "serve", joined, "--port", port)
+    assert (code, found["where"]) == (3, f"settings host and port, 127.0.0.1 port {port}")
 
 
 def test_tokens_are_kept_as_hashes(joined: Path, capsys: Capture) -> None:
