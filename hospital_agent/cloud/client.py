@@ -178,7 +178,7 @@ class CloudClient:
                 body = _read_capped(response, max_bytes)
         except httpx.TransportError as error:
             cut = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            raise BusyError(f"the cloud cannot be reached: {type(error).__name__}", cut=cut) from None
+            raise BusyError(f"the cloud cannot be reached: {_reason(error)}", cut=cut) from None
         except httpx.DecodingError:
             raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is not in its stated encoding") from None
         self.traffic.add_request(kind, response.request)
@@ -195,6 +195,18 @@ class CloudClient:
             there = parsedate_to_datetime(response.headers["date"])
             offset = (there - datetime.now(UTC)).total_seconds()
             self.clock_offset = offset if abs(offset) > _SKEW_WORTH_CORRECTING_SECONDS else 0.0
+
+
+def _reason(error: httpx.TransportError) -> str:
+    """The system's words below a transport error, such as `Connection refused`; else its class. No foreign text."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return "its TLS certificate is not trusted here (ca_bundle in agent.toml names another authority)"
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return type(error).__name__
 
 
 def _read_capped(response: httpx.Response, max_bytes: int) -> bytes:

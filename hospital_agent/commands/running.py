@@ -37,12 +37,15 @@ def run(folder: Folder) -> None:
     from hospital_agent.local_api import Library, create_app, serving
 
     daemon = Daemon.open(folder)
-    local = daemon.office.settings.local
+    settings = daemon.office.settings
+    local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
     app = create_app(Library(daemon.office.shelf), lambda: status_document(folder), token)
     with _until_terminated(), serving(app, local) if local.serve else nullcontext(None) as url:
         if url is not None:
             daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
+        if settings.data.path is None and settings.data.url is None:
+            daemon.office.progress.warn("no records are named yet: path or url under [data] in agent.toml")
         daemon.run()
 
 

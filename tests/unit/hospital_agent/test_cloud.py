@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -147,6 +148,14 @@ def test_a_cloud_that_is_down_does_not_shorten_polls() -> None:
     with pytest.raises(TemporaryError):
         caller.poll(0)
     assert caller.wait_seconds == 25
+
+
+def test_a_cloud_that_is_down_is_described_in_the_systems_words() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    caller = CloudClient.connect(f"http://127.0.0.1:{port}", "h1", KEY)
+    with caller, pytest.raises(TemporaryError, match=r"^the cloud cannot be reached: Connection refused$"):
+        caller.poll(0)
 
 
 def test_a_wrong_clock_is_put_right_by_the_date_header() -> None:
