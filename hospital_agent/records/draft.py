@@ -31,19 +31,31 @@ def draft_schema(
 
     Args: cuts: public cut points of numeric attributes; every other attribute is categorical.
     Raises: InputError: tables with different columns, an identifier column, too many values, an empty class
-        field, a single class over all tables.
+        field, a single class over all tables, a class column that is dropped.
     """
     first = tables[0]
     target = first.find(class_column, "--class")
     dropped = {first.find(reference, "--drop").position for reference in drop}
+    if target.position in dropped:
+        raise InputError(
+            "the class column is to be left out.",
+            where=f"{first.where}, class column {target.name!r}",
+            remedy="Name another class column with --class, or take it out of --drop.",
+        )
     kept = [column for column in first.columns if column.position not in {target.position, *dropped}]
     rows = sum(table.row_count for table in tables)
     pooled = {column.name: _pooled_values(tables, column) for column in (*kept, target)}
     points = cuts or {}
     attributes = [
-        _attribute(first.where, name, pooled[name], rows, points.get(name)) for name in _names(kept)
+        _attribute(_where(tables), name, pooled[name], rows, points.get(name)) for name in _names(kept)
     ]
     return Schema.create(attributes, target.name, _classes(tables, target, pooled[target.name]))
+
+
+def _where(tables: Sequence[Table]) -> str:
+    """The tables together, for faults that no single one of them need have."""
+    more = len(tables) - 1
+    return tables[0].where + (f" and {more} more file{'s' if more > 1 else ''}" if more else "")
 
 
 def _names(columns: Iterable[Column]) -> list[str]:
@@ -88,7 +100,7 @@ def _named(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _classes(tables: Sequence[Table], target: Column, labels: Sequence[str]) -> Sequence[str]:
-    where = f"{tables[0].where}, class column {target.name!r}"
+    where = f"{_where(tables)}, class column {target.name!r}"
     if "" in labels:
         table, row = next(
             (table, row)

@@ -68,7 +68,7 @@ def write_table(table: Table, path: Path) -> None:
 def _existing(path: Path | None) -> Path:
     if path is None or not path.is_file():
         raise InputError(
-            "there is no such file.",
+            "this is a folder, not a file." if path and path.is_dir() else "there is no such file.",
             where=str(path or "data settings"),
             remedy="Set the path of the records to an existing file.",
         )
@@ -154,8 +154,9 @@ def _refuse_ragged(engine: duckdb.DuckDBPyConnection, layout: Layout, where: str
     if rejected is None:
         return
     line, kind = int(rejected[0]), str(rejected[1])
+    expected = f"; {len(layout.names)} are expected" if kind.endswith("COLUMNS") else ""
     raise InputError(
-        f"the line {_RAGGED.get(kind, 'cannot be parsed')}; {len(layout.names)} are expected.",
+        f"the line {_RAGGED.get(kind, 'cannot be parsed')}{expected}.",
         where=f"{where}, line {line}",
         remedy="Correct that line, or set the delimiter in the data settings.",
     )

@@ -114,8 +114,9 @@ def _code_table(table: Table, column: Column, read: Callable[[str], int]) -> NDA
             reason = reason or error
     if reason is not None:
         first = int(np.flatnonzero(np.isin(column.codes, unknown))[0])
+        others = f" {len(unknown)} different texts of the column are at fault." if len(unknown) > 1 else ""
         raise InputError(
-            f"{_reason_text(reason)} ({len(unknown)} distinct such texts in the column).",
+            _reason_text(reason) + others,
             where=f"{table.where}, column {column.name!r}, {table.locate(first)}",
             remedy=reason.remedy,
         ) from None

@@ -96,3 +96,22 @@ def test_files_with_other_columns(file: Path, tmp_path: Path) -> None:
 def test_a_dropped_column_that_is_not_there(file: Path) -> None:
     with pytest.raises(InputError, match=r"no column 'id'.* Name one of them with --drop"):
         draft_schema([table(file, "a,c\nx,yes\ny,no\n")], "c", drop=["id"])
+
+
+def test_a_class_column_that_is_dropped(file: Path) -> None:
+    with pytest.raises(
+        InputError, match=r"class column 'c': the class column is to be left out\. Name another"
+    ):
+        draft_schema([table(file, "a,c\nx,yes\ny,no\n")], "c", drop=["2"])
+
+
+def test_a_fault_of_the_tables_together_blames_no_single_one(file: Path, tmp_path: Path) -> None:
+    def part(name: str, start: int) -> Table:
+        return table(
+            tmp_path / name, "v,a,c\n" + "".join(f"v{start + n % 150},x,{n % 2}\n" for n in range(300))
+        )
+
+    with pytest.raises(
+        InputError, match=r"^ward\.csv and 1 more file, column 'v': more than 256 distinct values"
+    ):
+        draft_schema([part("ward.csv", 0), part("b.csv", 150)], "c")

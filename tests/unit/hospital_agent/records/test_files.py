@@ -168,6 +168,8 @@ def test_faults_name_the_place_and_the_remedy(file: Path, content: str | bytes, 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ward\.csv: there is no such file\. Set the path"):
         read_table(DataSettings(path=tmp_path / "ward.csv"))
+    with pytest.raises(InputError, match=r": this is a folder, not a file\. Set the path"):
+        read_table(DataSettings(path=tmp_path))
 
 
 def test_a_file_name_is_no_pattern(tmp_path: Path) -> None:
@@ -184,6 +186,7 @@ def test_an_open_quote_is_not_repeated_in_the_message(file: Path) -> None:
         read(file, 'x,y\n1,2\n"secret,3\n4,5\n', has_header=True)
     assert "secret" not in str(caught.value)
     assert caught.value.where.startswith("ward.csv")
+    assert "a quote that is not closed. Correct that line" in str(caught.value)
     assert caught.value.__cause__ is None
 
 

@@ -64,7 +64,7 @@ def test_one_class_at_one_hospital_is_a_note(tmp_path: Path) -> None:
         (
             "sex,temp,ill\nf,37,no\nx,37,no\nz,36,no\n",
             "ward.csv, column 'sex', line 3",
-            "(2 distinct such texts",
+            "2 different texts of the column",
         ),
         ("sex,temp,ill\nf,37,no\n,37,no\n", "ward.csv, column 'sex', line 3", "an empty field"),
         ("sex,temp,ill\nf,NaN,no\n", "ward.csv, column 'temp', line 2", "expected a finite decimal number"),
