@@ -12,6 +12,7 @@ from privet.demo.options import (
     KEY_BITS,
     DemoOptions,
     check_mode,
+    check_own_records,
     hospital_count,
     parse_cuts,
     parse_max_depth,
@@ -56,7 +57,7 @@ _HELP = (
     "The same programs run on separate machines: see deploy/README.md.\n\n"
     "Exit codes: 0 every hospital's tree equals the tree of the pooled records; 1 it does not, or an internal error; "
     "2 wrong usage; 3 the data or an option was refused; 4 a part refused another; 5 a part could not be reached; "
-    "6 the job failed; 130 interrupted."
+    "6 the job failed; 130 interrupted; 143 ended by SIGTERM."
 )
 
 
@@ -103,7 +104,8 @@ def demo(
         typer.Option(
             "--cut",
             metavar="COLUMN=POINT,POINT",
-            help="Cut a numeric column at public points; other columns are categories (repeatable).",
+            help="Cut a numeric column (name or position) at public points; other columns are categories "
+            "(repeatable).",
             rich_help_panel=_DATA,
         ),
     ] = None,
@@ -173,6 +175,9 @@ def demo(
 
     check_mode(mode)
     files = tuple(data or ())
+    check_own_records(
+        files, {"--class": class_column, "--no-header": no_header, "--drop": drop, "--cut": cut}
+    )
     return run_demo(
         DemoOptions(
             files=files,

@@ -6,6 +6,7 @@ Only a demo may see all records at once. Each agent reads its own file again and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 
 from hospital_agent.records.draft import draft_schema
@@ -77,8 +78,8 @@ def _read(options: DemoOptions) -> _Reading:
     target = (
         tables[0].find(options.class_column, "--class") if options.class_column else tables[0].columns[-1]
     )
-    _refuse_unknown_cuts(options, tables[0])
-    schema = draft_schema(tables, target.name, options.drop, options.cuts)
+    cuts = _cuts_by_name(options, tables[0])
+    schema = draft_schema(tables, target.name, options.drop, cuts)
     title = ", ".join(path.name for path in options.files)
     return _Reading(title, "", schema, tables, settings)
 
@@ -92,10 +93,19 @@ def _settings(path: Path, options: DemoOptions) -> DataSettings:
     )
 
 
-def _refuse_unknown_cuts(options: DemoOptions, table: Table) -> None:
-    for column in options.cuts:
-        if table.find(column, "--cut").name != column:
-            raise InputError("name the column, not its position.", where=f"--cut {column}")
+def _cuts_by_name(options: DemoOptions, table: Table) -> dict[str, tuple[Decimal, ...]]:
+    """The cut points by the columns' names, also of columns that were meant by position."""
+    cuts: dict[str, tuple[Decimal, ...]] = {}
+    for reference, points in options.cuts.items():
+        name = table.find(reference, "--cut").name
+        if name in cuts:
+            raise InputError(
+                f"column {name!r} is cut twice.",
+                where=f"--cut {reference}",
+                remedy="Give all its points in one --cut.",
+            )
+        cuts[name] = points
+    return cuts
 
 
 def _built_in(folder: Path) -> _Reading:

@@ -23,7 +23,8 @@ KEY_BITS: Final = (2048, 3072, 4096)
 class DemoOptions:
     """All options of `privet demo`. Without `files` the demo brings its own records.
 
-    `class_column`, `drop`: names, or positions from 1. `keep`: where the federation's files stay afterwards.
+    `class_column`, `drop`, keys of `cuts`: names, or positions from 1.
+    `keep`: where the federation's files stay afterwards.
     """
 
     files: tuple[Path, ...] = ()
@@ -46,6 +47,20 @@ def check_mode(mode: str) -> None:
             f"the mode {mode} follows in a later version; this one has ppsdt.",
             where="--mode",
             remedy="Leave --mode out, or use --criterion gain-ratio for gain ratio on summed counts.",
+        )
+
+
+def check_own_records(files: tuple[Path, ...], described: Mapping[str, object]) -> None:
+    """Refuse options that describe records where the demo brings its own. `described`: option to what was given.
+
+    Raises: InputError: such an option without a file.
+    """
+    given = [option for option, value in described.items() if value]
+    if given and not files:
+        raise InputError(
+            "this is for records of your own; the demo's records need none.",
+            where=given[0],
+            remedy=f"Add --data FILE, or leave {given[0]} out.",
         )
 
 

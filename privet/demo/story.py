@@ -58,8 +58,16 @@ def _home(options: DemoOptions) -> Iterator[Folders]:
             where=f"--keep {options.keep}",
             remedy="Name a new or an empty folder.",
         )
-    keep.mkdir(mode=0o700, parents=True, exist_ok=True)
-    yield _furnished(keep)
+    try:
+        keep.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders = _furnished(keep)
+    except OSError as error:
+        raise InputError(
+            f"the folder cannot be made or written to: {error.strerror}.",
+            where=f"--keep {options.keep}",
+            remedy="Name a folder that you may write to.",
+        ) from None
+    yield folders
 
 
 def _furnished(root: Path) -> Folders:

@@ -273,6 +273,9 @@ def test_a_folder_that_is_in_use_is_not_kept_in(demo: Demo, tmp_path: Path) -> N
     run = demo.run("--keep", str(tmp_path))
     assert run.code == 3
     assert (tmp_path / "note.txt").read_text() == "mine"
+    run = demo.run("--keep", str(tmp_path / "note.txt" / "below"))
+    assert run.code == 3
+    assert "Name a folder that you may write to." in run.document["remedy"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])

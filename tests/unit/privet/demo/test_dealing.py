@@ -1,6 +1,7 @@
 """The demo's records: every row reaches exactly one hospital, and the pooled tree is the known one."""
 
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,14 @@ def test_a_cut_of_no_column_is_refused(tmp_path: Path) -> None:
     path.write_text(CSV)
     with pytest.raises(InputError, match="--cut"):
         prepare(DemoOptions(files=(path,), cuts={"weight": ()}), tmp_path)
+
+
+def test_cuts_may_name_a_column_by_position(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(CSV)
+    cuts = {"1": (Decimal(12),)}
+    first = prepare(DemoOptions(files=(path,), cuts=cuts), tmp_path).schema.attributes[0]
+    assert (first.name, first.cuts) == ("id", (Decimal(12),))
+    twice = DemoOptions(files=(path,), cuts={**cuts, "id": (Decimal(6),)})
+    with pytest.raises(InputError, match="'id' is cut twice"):
+        prepare(twice, tmp_path)

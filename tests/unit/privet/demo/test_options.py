@@ -1,10 +1,11 @@
 """The demo's options: what is refused, and with which remedy."""
 
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from privet.demo.options import check_mode, hospital_count, parse_cuts, parse_max_depth
+from privet.demo.options import check_mode, check_own_records, hospital_count, parse_cuts, parse_max_depth
 from shared.errors import InputError
 
 
@@ -45,6 +46,13 @@ def test_cuts_name_a_column_and_its_points() -> None:
 def test_other_cuts_are_refused(texts: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="--cut"):
         parse_cuts(texts)
+
+
+def test_options_about_records_need_records() -> None:
+    check_own_records((Path("a.csv"),), {"--class": "answer", "--drop": ["id"]})
+    check_own_records((), {"--class": None, "--no-header": False, "--drop": None, "--cut": []})
+    with pytest.raises(InputError, match=r"^--cut: .* Add --data FILE, or leave --cut out\.$"):
+        check_own_records((), {"--class": None, "--cut": ["temperature=38"]})
 
 
 @pytest.mark.parametrize("mode", ["id3", "gain-ratio"])
