@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Final, Literal
 
 from shared.errors import InputError
@@ -48,8 +49,8 @@ class Prediction:
 
     @property
     def path(self) -> str:
-        """The path in words: `lumbar pain = yes and urine pushing = no`; of an empty path, `any record`."""
-        return " and ".join(f"{attribute} = {value}" for attribute, value in self.steps) or "any record"
+        """The path in words: `lumbar pain = yes and temperature > 37.5`; of an empty path, `any record`."""
+        return " and ".join(starmap(_step, self.steps)) or "any record"
 
     @property
     def note(self) -> str | None:
@@ -61,6 +62,11 @@ class Prediction:
             f"{self.stopped_at} {found[self.stop_reason]}: "
             "the answer is the most frequent class of the records with the path so far."
         )
+
+
+def _step(attribute: str, value: str) -> str:
+    # The name of an interval begins with its own sign.
+    return f"{attribute} {value}" if value.startswith(("<= ", "> ")) else f"{attribute} = {value}"
 
 
 def predict(
