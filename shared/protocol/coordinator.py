@@ -162,7 +162,8 @@ def _invited(job: Job, envelope: Envelope) -> Member:
 
 
 def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
-    if job.waiting_for:
+    still_possible = sum(member.declined is None for member in job.members.values())
+    if job.waiting_for and still_possible >= job.manifest.min_hospitals:
         return Step(job, effects)
     step = close_invitation(job, now)
     return Step(step.job, effects + step.effects)

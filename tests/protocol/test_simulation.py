@@ -9,10 +9,14 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import JobCode
+from shared.ids import CLOUD
+from shared.protocol.envelopes import Address, Chain, seal
+from shared.protocol.joining import decline
 from shared.protocol.participation import rules_of, schema_of
 from shared.protocol.states import AgentState, CloudState
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
+from shared.wire.envelope import MessageType
 from tests.support.world import Rows, World
 
 SCHEMA = {
@@ -125,3 +129,14 @@ def test_too_few_hospitals_end_the_job_before_any_count() -> None:
     built.wait(101)
     assert built.cloud.job.failure is JobCode.DEADLINE
     assert not built.cloud.aggregates
+
+
+def test_an_invitation_ends_as_soon_as_too_few_can_still_accept() -> None:
+    """Nobody waits for the deadline of a job that two of four hospitals have declined."""
+    built = world(1)
+    job = built.cloud.job
+    for name in NAMES[:2]:
+        body = decline(job.manifest, "data")
+        address = Address(MessageType.JOB_DECLINE, job.manifest.job, job.mh, 0, 0, name, CLOUD)
+        built.cloud.post(seal(built.parties.identities[name], address, Chain(), body).raw, built.now)
+    assert built.cloud.job.failure is JobCode.DEADLINE
