@@ -136,7 +136,10 @@ def test_records_that_do_not_fit_are_declined_and_only_the_hospital_reads_why(
     assert "h2.csv" in entry.reason
     assert "line 5" in entry.reason
     assert "planted-value" not in entry.reason
-    assert answers(federation, outcome.job) == {"h1": "accepted", "h2": "data", "h3": "accepted"}
+    told = answers(federation, outcome.job)
+    assert told.pop("h2") == "data"
+    # Two cannot make a job, so it ends at once; an acceptance that was under way comes too late.
+    assert set(told.values()) <= {"accepted", "pending"}
     assert {outcome.entries[name].status for name in ("h1", "h3")} == {JobStatus.FAILED}
 
 
