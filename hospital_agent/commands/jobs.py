@@ -164,7 +164,7 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
 
 
 def _offer_document(entry: JobEntry) -> dict[str, Any]:
-    from hospital_agent.daemon.offers import manifest_of
+    from hospital_agent.daemon.casework import manifest_of
 
     manifest = manifest_of(entry)
     return {

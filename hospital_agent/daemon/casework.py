@@ -20,12 +20,12 @@ from hospital_agent.policy import differs_by_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
-from shared.protocol.envelopes import Sealed, body_of, unseal
+from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.joining import MAX_OFFER_BYTES
-from shared.protocol.participant import abort, receive, take_receipt
-from shared.protocol.participation import Participation, from_json, rules_of, schema_of, to_json
-from shared.tree.growing import Growth
+from shared.protocol.participant import abort, read_receipt, receive
+from shared.protocol.participation import Participation, from_json, schema_of, to_json
 from shared.wire.envelope import MessageType
+from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
 
 MAX_RECEIPT_BYTES: Final = 2**16
@@ -99,15 +99,16 @@ class Casework:
         if entry is None:
             raise InternalError("a message of a job that the journal does not know")
         case = self.cases.get(message.job)
-        base = case.participation if case else bare_participation(entry, self.office)
-        keys = self.office.keyring.hospital_keys()
+        manifest = case.participation.manifest if case else manifest_of(entry)
+        head = case.participation.head if case else ZERO_HASH
+        trust = self.office.keyring.hospital_trust()
         try:
-            after = take_receipt(base, unseal(raw, max_bytes=MAX_RECEIPT_BYTES), message.sha256, keys)
+            sealed = unseal(raw, max_bytes=MAX_RECEIPT_BYTES)
+            head = read_receipt(sealed, message.sha256, manifest, entry.mh, trust).head
         except PeerError as error:
             progress.warn(
                 f"the cloud's receipt does not hold: {error}", job=message.job, code=error.code.value
             )
-            after = base
         with journal.transaction(durable=False):
             journal.acknowledge(message, raw)
             journal.record(
@@ -116,12 +117,15 @@ class Casework:
                 type=message.type,
                 round=message.round,
                 sha256=message.sha256,
-                head=after.head,
+                head=head,
             )
             if case:
-                case.participation = after
-                case.entry = entry = self.booked(replace(case.entry, participation=to_json(after)))
-            journal.put_job(self.booked(entry))
+                case.participation = replace(case.participation, head=head)
+                entry = replace(case.entry, participation=to_json(case.participation))
+            entry = self.booked(entry)
+            if case:
+                case.entry = entry
+            journal.put_job(entry)
 
     def take_refusal(self, message: OutgoingMessage, error: PeerError) -> None:
         """The cloud refused an own message for good.
@@ -342,8 +346,6 @@ def _phase(kind: MessageType, after: Participation) -> str:
             return str(kind)
 
 
-def bare_participation(entry: JobEntry, office: Office) -> Participation:
-    """Enough of a participation to check a receipt when the job is over or was declined."""
-    manifest = body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
-    growth = Growth.start(schema_of(manifest), rules_of(manifest), bytes.fromhex(entry.mh))
-    return Participation(manifest, entry.mh, office.own, growth, b"")
+def manifest_of(entry: JobEntry) -> Manifest:
+    """The manifest of a journalled offer."""
+    return body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest

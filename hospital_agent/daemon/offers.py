@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hospital_agent.daemon.casework import Case, Casework, bare_participation
+from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
@@ -19,8 +19,8 @@ from hospital_agent.records.identity import records_identity
 from shared.crypto import agreement
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD
-from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, unseal, verify
-from shared.protocol.joining import MAX_OFFER_BYTES, decline, read_offer
+from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, verify
+from shared.protocol.joining import decline, read_offer
 from shared.protocol.participant import accept, cloud_key
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.polling import MAX_SKEW_SECONDS
@@ -80,7 +80,7 @@ class OfferDesk:
         """
         if sealed.envelope.type not in (MessageType.ABORT, MessageType.ROSTER):
             return
-        verify(sealed, cloud_key(bare_participation(entry, self.office), self.office.keyring.hospital_keys()))
+        verify(sealed, cloud_key(manifest_of(entry), self.office.keyring.hospital_trust()))
         reason = "The job ended or began before anyone here answered."
         gone = replace(entry, status=JobStatus.FAILED, phase="withdrawn", code=ErrorCode.LATE, reason=reason)
         with self.office.journal.transaction():
@@ -198,11 +198,6 @@ class OfferDesk:
         self.office.progress.tell(
             "accepted; waits for the other hospitals", job=case.entry.job, phase="accepted"
         )
-
-
-def manifest_of(entry: JobEntry) -> Manifest:
-    """The manifest of a journalled offer."""
-    return body_of(unseal(entry.offer, max_bytes=MAX_OFFER_BYTES).envelope, JobOffer).manifest
 
 
 def _entry(sealed: Sealed, manifest: Manifest) -> JobEntry:

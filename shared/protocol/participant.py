@@ -31,6 +31,7 @@ from shared.protocol.states import (
     AgentState,
     follow,
 )
+from shared.protocol.trust import Trust
 from shared.secure_tree.context import hidden_state
 from shared.tree.growing import Growth
 from shared.wire.base import decode_base64url, encode_base64url
@@ -80,7 +81,7 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     Raises: PeerError: refused. JobFailure: the job must be aborted with its code.
     """
     envelope = sealed.envelope
-    verify(sealed, cloud_key(participation, keys))
+    verify(sealed, cloud_key(participation.manifest, keys.trust))
     if (
         envelope.mh != participation.mh
         or envelope.sender != CLOUD
@@ -97,24 +98,23 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     return handler(replace(participation, cloud_seq=envelope.seq), sealed, keys)
 
 
-def cloud_key(participation: Participation, keys: HospitalKeys) -> bytes:
-    """The cloud's key of this job: its certificate is fixed by mh, so a later list of members cannot change it."""
-    der = decode_base64url(participation.manifest.cloud_certificate, what="cloud_certificate")
-    return certificates.verify(der, keys.trust.root).public_key
+def cloud_key(manifest: Manifest, trust: Trust) -> bytes:
+    """The cloud's key of a job: its certificate is fixed by mh, so a later list of members cannot change it."""
+    der = decode_base64url(manifest.cloud_certificate, what="cloud_certificate")
+    return certificates.verify(der, trust.root).public_key
 
 
-def take_receipt(
-    participation: Participation, sealed: Sealed, about: str, keys: HospitalKeys
-) -> Participation:
-    """The cloud's signed answer to an own message, kept as evidence; its log head is echoed from now on.
+def read_receipt(sealed: Sealed, about: str, manifest: Manifest, mh: str, trust: Trust) -> Receipt:
+    """The cloud's signed answer to an own message, which is kept as evidence; its log head is echoed from now on.
 
-    Raises: PeerError: it is not the cloud's receipt of the message with hash `about`.
+    Args: about: hash of the message that was sent. mh: of the manifest, as hex.
+    Raises: PeerError: it is not the cloud's receipt of that message.
     """
-    verify(sealed, cloud_key(participation, keys))
+    verify(sealed, cloud_key(manifest, trust))
     body = body_of(sealed.envelope, Receipt)
-    if sealed.envelope.mh != participation.mh or body.message_sha256 != about:
+    if sealed.envelope.mh != mh or body.message_sha256 != about:
         raise PeerError(ErrorCode.MALFORMED, "receipt: it is about another message")
-    return replace(participation, head=body.head)
+    return body
 
 
 def _on_roster(participation: Participation, sealed: Sealed, keys: HospitalKeys) -> Step:

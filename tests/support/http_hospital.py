@@ -14,12 +14,9 @@ import httpx2
 from cloud_service.service.services import unix_time
 from cloud_service.store import outbox
 from shared.ids import AgentId
-from shared.protocol import participant
-from shared.protocol.envelopes import unseal
-from shared.protocol.participation import to_json
 from shared.protocol.polling import Poll, sign_poll
 from tests.support.cloud_server import CloudUnderTest
-from tests.support.world import MAX_BYTES, HospitalHost, Rows
+from tests.support.world import HospitalHost, Rows
 
 JSON = {"content-type": "application/json"}
 
@@ -91,12 +88,7 @@ class HttpHospital:
             self.sent.append(raw)
             self.replies.append(answer.content)
             assert answer.status_code == 200, answer.text
-            before = self.host.participation
-            assert before is not None
-            sealed = unseal(raw, max_bytes=MAX_BYTES)
-            receipt = unseal(answer.content, max_bytes=MAX_BYTES)
-            after = participant.take_receipt(before, receipt, sealed.sha256, self.host.keys)
-            self.host.journal = json.dumps(to_json(after))
+            self.host.take_receipt(raw, answer.content)
 
     @property
     def is_over(self) -> bool:

@@ -264,6 +264,14 @@ class HospitalHost:
         self.contributed.add((here.round, here.attempt))
         return participant.contribute(here, counts, random_bytes(32), self.keys)
 
+    def take_receipt(self, raw: bytes, reply: bytes) -> None:
+        """The answer to an own message: checked, and its log head journalled."""
+        before = self.participation
+        assert before is not None
+        about, receipt = (unseal(part, max_bytes=MAX_BYTES) for part in (raw, reply))
+        body = participant.read_receipt(receipt, about.sha256, before.manifest, before.mh, self.keys.trust)
+        self.journal = json.dumps(to_json(replace(before, head=body.head)))
+
     def _commit(self, step: AgentStep) -> None:
         after = step.participation
         for effect in step.effects:
@@ -376,13 +384,7 @@ class World:
             return
         if self.choose.random() < faults / 2:
             return  # the reply is lost: the very same bytes go out again
-        before = hospital.participation
-        assert before is not None
-        sealed = unseal(raw, max_bytes=MAX_BYTES)
-        after = participant.take_receipt(
-            before, unseal(reply, max_bytes=MAX_BYTES), sealed.sha256, hospital.keys
-        )
-        hospital.journal = json.dumps(to_json(after))
+        hospital.take_receipt(raw, reply)
         hospital.outbox.pop(0)
 
     def deliver_late(self) -> None:
