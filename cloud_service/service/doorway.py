@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from shared.errors import ErrorCode, PeerError
+from shared.protocol.envelopes import signed_part
 from shared.protocol.job import Job
 from shared.protocol.layout import contribution_bytes
 from shared.wire.envelope import MessageType
@@ -21,7 +22,6 @@ SMALL_BYTES: Final = 2**16
 """Every message but contributions, published trees and decisions of profile paper is shorter than this."""
 MAX_TREE_BYTES: Final = 2**22
 _NOTIFY_BYTES_A_CELL: Final = 64
-_PREFIX: Final = b'{"envelope":'
 _TAIL_BYTES: Final = 1024
 _TAIL: Final = re.compile(
     rb',"from":"([a-z0-9-]{1,64})","job":"([0-9a-f]{32})","mh":"[0-9a-f]{64}","prev":"[0-9a-f]{64}",'
@@ -44,11 +44,10 @@ class Tail:
 def read_tail(raw: bytes) -> Tail:
     """The end of a long message. Raises: PeerError: `malformed`: it is not the end of a signed envelope."""
     found = _TAIL.search(raw[-_TAIL_BYTES:])
-    if found is None or not raw.startswith(_PREFIX):
+    if found is None:
         raise PeerError(ErrorCode.MALFORMED, "message: not a signed envelope to the cloud in canonical form")
     sender, job, kind, signature = (part.decode() for part in found.groups())
-    end = len(raw) - len(b',"signature":""}') - len(signature)
-    digest = hashlib.sha256(memoryview(raw)[len(_PREFIX) : end]).digest()
+    digest = hashlib.sha256(signed_part(raw)).digest()
     return Tail(sender, job, kind, bytes.fromhex(signature), digest)
 
 

@@ -102,9 +102,17 @@ def unseal(raw: bytes, *, max_bytes: int) -> Sealed:
     """
     parse_canonical(raw, what="message", max_bytes=max_bytes)
     signed = validated(SignedEnvelope, raw, what="message")
-    # In canonical form the envelope's own canonical bytes stand verbatim between prefix and signature.
-    canonical = raw[len(_PREFIX) : -_SUFFIX_LENGTH]
-    return Sealed(signed, raw, hashlib.sha256(canonical).hexdigest())
+    return Sealed(signed, raw, hashlib.sha256(signed_part(raw)).hexdigest())
+
+
+def signed_part(raw: bytes) -> memoryview:
+    """The canonical envelope inside a canonical message, where it stands verbatim between prefix and signature.
+
+    Raises: PeerError: `malformed`: the message does not begin with an envelope.
+    """
+    if not raw.startswith(_PREFIX):
+        raise PeerError(ErrorCode.MALFORMED, "message: not a signed envelope in canonical form")
+    return memoryview(raw)[len(_PREFIX) : -_SUFFIX_LENGTH]
 
 
 def reseal(signed: SignedEnvelope) -> Sealed:
