@@ -73,14 +73,13 @@ def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) 
 def receive(job: Job, sealed: Sealed, now: int) -> Step:
     """One member's message. Raises: PeerError: with the code of section 13 that fits; the job is unchanged."""
     envelope = sealed.envelope
-    member = _sender(job, envelope)
+    advanced = _advanced(job, sealed)
     handler = _HANDLERS.get(envelope.type)
     if handler is None:
         raise PeerError(ErrorCode.MALFORMED, f"the cloud takes no {envelope.type} message")
     if job.is_over and not (envelope.type is MessageType.ATTEST and job.state is CloudState.DONE):
         raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
-    job = _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
-    return handler(job, sealed, now)
+    return handler(advanced, sealed, now)
 
 
 def refused(job: Job, sealed: Sealed) -> Job:
@@ -88,6 +87,10 @@ def refused(job: Job, sealed: Sealed) -> Job:
 
     Raises: PeerError: it is not the sender's next message, so nothing at all changes.
     """
+    return _advanced(job, sealed)
+
+
+def _advanced(job: Job, sealed: Sealed) -> Job:
     member = _sender(job, sealed.envelope)
     return _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
 
