@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,7 @@ _GRACE_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
 _LOG_LINES: Final = 5
 _ENDINGS: Final = (signal.SIGTERM, signal.SIGHUP)
+_INTERRUPTIONS: Final = (signal.SIGINT, *_ENDINGS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +152,8 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
 @contextmanager
 def ending_signals() -> Iterator[None]:
     """While this is open, SIGTERM and SIGHUP unwind the demo as Ctrl-C does, with exit code 128 + signal."""
-    before = {number: signal.signal(number, _unwind) for number in _ENDINGS}
-    try:
+    with _handling(_ENDINGS, _unwind):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _unwind(number: int, _frame: FrameType | None) -> NoReturn:
@@ -169,29 +166,33 @@ def _held_back() -> Iterator[None]:
 
     By handlers and not by a signal mask: a mask holds for one thread, and any thread may be given the signal.
     """
-    came: list[signal.Signals] = []
-    before = {
-        number: signal.signal(number, lambda received, _frame: came.append(signal.Signals(received)))
-        for number in (signal.SIGINT, *_ENDINGS)
-    }
+    came: list[int] = []
     try:
-        yield
+        with _handling(_INTERRUPTIONS, lambda number, _frame: came.append(number)):
+            yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for interruption in came[:1]:
-            signal.raise_signal(interruption)
+        for number in came[:1]:
+            signal.raise_signal(signal.Signals(number))
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
     """Tidying up takes a few seconds at most; a second Ctrl-C must not cut it short."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, *_ENDINGS)}
+    with _handling(_INTERRUPTIONS, signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def _handling(
+    numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], Any] | signal.Handlers
+) -> Iterator[None]:
+    """One handler for these signals while this is open, then those that were there before."""
+    before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number, former in before.items():
+            signal.signal(number, former)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
