@@ -16,7 +16,7 @@ from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.schema import Schema
 from tests.support.clinic import CLASSES, NAMES, ROWS, SCHEMA, dealt
-from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
+from tests.support.federation import OPEN_POLICY, Hospital, LocalFederation, local_federation
 
 HOSPITALS = ("h1", "h2", "h3", "h4")
 THREE = HOSPITALS[:3]
@@ -203,13 +203,21 @@ def test_two_jobs_at_once_do_not_get_around_the_difference_rule(
         assert {entries[name].status for entries in ends} != {JobStatus.COMPLETE}
 
 
+def offered_to_a_person(
+    federation: LocalFederation, asking: Hospital, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> str:
+    """A job that waits at this hospital for a person's answer; its id."""
+    asking.allow(OPEN_POLICY.replace("automatic", "ask"))
+    job = federation.start_job(SCHEMA, files(folder))
+    federation.until(lambda: bool(agent(capsys, "offers", asking.folder)["offers"]))
+    return job
+
+
 def test_a_person_is_asked_where_the_policy_says_so(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asking = federation.hospitals["h1"]
-    asking.allow(OPEN_POLICY.replace("automatic", "ask"))
-    job = federation.start_job(SCHEMA, files(tmp_path))
-    federation.until(lambda: bool(agent(capsys, "offers", asking.folder)["offers"]))
+    job = offered_to_a_person(federation, asking, tmp_path, capsys)
     (offer,) = agent(capsys, "offers", asking.folder)["offers"]
     assert (offer["job"], offer["hospitals"]) == (job, list(THREE))
     assert agent(capsys, "approve", asking.folder, job[:8])["answer"] == "approved"
@@ -228,9 +236,7 @@ def test_a_person_may_say_no(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asking = federation.hospitals["h2"]
-    asking.allow(OPEN_POLICY.replace("automatic", "ask"))
-    job = federation.start_job(SCHEMA, files(tmp_path))
-    federation.until(lambda: bool(agent(capsys, "offers", asking.folder)["offers"]))
+    job = offered_to_a_person(federation, asking, tmp_path, capsys)
     agent(capsys, "decline", asking.folder, job, "--reason", "not this month")
     entries = federation.wait(job, THREE)
     assert (entries["h2"].status, entries["h2"].reason) == (JobStatus.DECLINED, "not this month")
@@ -241,9 +247,7 @@ def test_an_offer_that_is_gone_is_no_longer_shown(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asking = federation.hospitals["h3"]
-    asking.allow(OPEN_POLICY.replace("automatic", "ask"))
-    job = federation.start_job(SCHEMA, files(tmp_path))
-    federation.until(lambda: bool(agent(capsys, "offers", asking.folder)["offers"]))
+    job = offered_to_a_person(federation, asking, tmp_path, capsys)
     assert federation.cloud.people.post(f"/v1/jobs/{job}/cancel").status_code == 200
     entries = federation.wait(job, THREE)
     assert {entry.status for entry in entries.values()} == {JobStatus.FAILED}
