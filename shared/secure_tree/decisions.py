@@ -1,4 +1,4 @@
-"""All that the secret modes open, and nothing else does: each kind has its function and its row in docs/threat-model.md.
+"""All that the secret modes open: each kind has its function here and its row in docs/threat-model.md.
 
 `meter.opened` counts the opened values by kind, so that a job can be held against what its final tree shows.
 """
