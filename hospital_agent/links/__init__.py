@@ -1,0 +1,1 @@
+"""Ways between compute parties: channels that carry sealed frames, and links that make them reliable."""
