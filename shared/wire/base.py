@@ -28,8 +28,15 @@ Hex32 = Annotated[str, StringConstraints(pattern=HEX_32_PATTERN)]
 Hex64 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{128}$")]
 Base64Url = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 Count = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+DecimalText = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$")]
+"""A decimal number as text, exactly as it is written."""
 
 Model = TypeVar("Model", bound="WireModel")
+
+
+def is_absent(value: object) -> bool:
+    """For `Field(exclude_if=is_absent)`: a member that came later is left out of canonical bytes where it is None."""
+    return value is None
 
 
 class WireModel(BaseModel):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
-from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel
+from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel, is_absent
+from shared.wire.base import DecimalText as Decimal
+from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
 
 MAX_AGENTS: Final = 1024
 MAX_ATTRIBUTES: Final = 1024
@@ -15,11 +17,16 @@ MAX_CLASSES: Final = 64
 MAX_CELLS: Final = 2**20
 
 Text = Annotated[str, StringConstraints(min_length=0, max_length=200)]
-Decimal = Annotated[str, StringConstraints(pattern=r"^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?$")]
 
-Profile = Literal["hardened", "paper"]
+PaillierProfile = Literal["hardened", "paper"]
+Profile = PaillierProfile | SecretProfile
 Criterion = Literal["information-gain", "gain-ratio"]
 Disclosure = Literal["class", "probability", "counts"]
+SECRET_CRITERIA: Final[dict[str, Criterion]] = {
+    "secret-id3": "information-gain",
+    "secret-gainratio": "gain-ratio",
+}
+"""The secret profiles, and what each chooses its splits by."""
 
 
 class AttributeSpec(WireModel):
@@ -85,3 +92,53 @@ class Manifest(WireModel):
     deadlines: Deadlines
     created: Annotated[int, Field(ge=0)]
     expires: Annotated[int, Field(ge=0)]
+    secret: Annotated[SecretSpec | None, Field(exclude_if=is_absent)] = None
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the job works on shares instead of Paillier ciphertexts."""
+        return self.secret is not None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.secret is not None) != (self.profile in SECRET_CRITERIA):
+            raise ValueError("secret: the block belongs to the profiles secret-id3 and secret-gainratio")
+        if self.secret is not None:
+            self._check_secret(self.secret)
+        return self
+
+    def _check_secret(self, secret: SecretSpec) -> None:
+        strangers = {*secret.compute_parties, *(secret.result_parties or [])} - set(self.invited)
+        fixed_rules = (self.max_shrinks, self.skip_known, self.disclosure) == (0, False, "class")
+        wrong: list[tuple[bool, str]] = [
+            (bool(strangers), "compute and result parties must be invited"),
+            (self.criterion != SECRET_CRITERIA.get(self.profile), "criterion: not the one of this profile"),
+            (not fixed_rules, "a secret job has max_shrinks 0, skip_known false and disclosure class"),
+            (
+                self.publish_tree and (secret.result != "open" or secret.result_parties is not None),
+                "publish_tree: a tree that not every member learns cannot be published",
+            ),
+        ]
+        if self.profile == "secret-id3":
+            everyone = (secret.result, secret.result_parties, secret.purpose) == ("open", None, "train")
+            wrong += [
+                (not everyone, "mode id3 opens its tree to every member"),
+                (bool(secret.grid), "grid: mode id3 has no thresholds"),
+            ]
+        else:
+            height = self.max_depth is not None and self.max_depth <= MAX_HEIGHT
+            wrong += [
+                (not height, f"max_depth: mode gain-ratio needs a height of 1 to {MAX_HEIGHT}"),
+                (
+                    self.split_on_zero_gain,
+                    "split_on_zero_gain: mode gain-ratio ends where the best gain is 0",
+                ),
+                (secret.open_empty, "open_empty: of mode id3 only"),
+                (
+                    any(entry.attribute >= len(self.schema_.attributes) for entry in secret.grid),
+                    "grid: it names an attribute that the schema does not have",
+                ),
+            ]
+        reason = next((text for broken, text in wrong if broken), None)
+        if reason is not None:
+            raise ValueError(reason)

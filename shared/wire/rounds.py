@@ -7,9 +7,10 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from shared.errors import JobCode
-from shared.wire.base import Base64Url, Count, Hex32, Id, WireModel
+from shared.wire.base import Base64Url, Count, Hex32, Id, WireModel, is_absent
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CELLS, Manifest
+from shared.wire.secret import MAX_RECORDS, DirectEndpoint
 
 MAX_DECISIONS_BYTES: Final = 2**22
 
@@ -34,12 +35,16 @@ class JobAccept(WireModel):
 
     `state`: the hidden state of round 0, which the cloud needs for the context of the first masks and cannot
     compute, because it does not know the federation secret (docs/adr/0004).
+    Of a secret job: `records`: how many records the agent will share, which is public there. `direct`: of a compute
+    party that the two others may connect to.
     """
 
     mh: Hex32
     state: Hex32
     snapshot_sha256: Hex32
     ephemeral: AgreementKey
+    records: Annotated[int | None, Field(ge=0, le=MAX_RECORDS, exclude_if=is_absent)] = None
+    direct: Annotated[DirectEndpoint | None, Field(exclude_if=is_absent)] = None
 
 
 class JobDecline(WireModel):
