@@ -15,6 +15,7 @@ from cloud_service.api import (
     docs,
     events,
     federation,
+    frames,
     health,
     hospitals,
     inbox,
@@ -32,11 +33,24 @@ from cloud_service.settings import Settings
 from cloud_service.store.database import Database
 from cloud_service.store.schema import require_current
 
-_ROUTERS: Final = (messages, inbox, hospitals, federation, studies, jobs, events, results, health, docs)
+_ROUTERS: Final = (
+    messages,
+    inbox,
+    frames,
+    hospitals,
+    federation,
+    studies,
+    jobs,
+    events,
+    results,
+    health,
+    docs,
+)
 _DESCRIPTION: Final = """\
 Hospitals grow one decision tree together, and no patient record leaves home.
 
-Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`); people need a bearer token
+Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`) and pass sealed frames to one another
+(`/v1/jobs/{job_id}/relay`, a WebSocket, or `/v1/jobs/{job_id}/frames`); people need a bearer token
 (`privet cloud token create`). Every error is a problem document (RFC 9457) with a `code`.
 """
 
@@ -60,11 +74,13 @@ def create_app(services: Services) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         services.notifier.attach(asyncio.get_running_loop())
+        services.relay.attach(asyncio.get_running_loop())
         services.start()
         try:
             yield
         finally:
             services.notifier.detach()
+            services.relay.detach()
             await asyncio.to_thread(services.stop)
 
     app = FastAPI(

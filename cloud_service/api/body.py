@@ -41,6 +41,14 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     return _unpack(body, max_bytes) if is_packed else body
 
 
+async def read_bytes(request: Request, media_type: str, max_bytes: int) -> bytes:
+    """A body of plain bytes. Raises: PeerError: `too_large`; `malformed`: of another type, or packed."""
+    given = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if given != media_type or request.headers.get("content-encoding", "identity") != "identity":
+        raise PeerError(ErrorCode.MALFORMED, f"the body must be of type {media_type}, and not packed")
+    return await _collect(request, max_bytes)
+
+
 @asynccontextmanager
 async def held_body(request: Request, max_bytes: int, room: asyncio.Semaphore) -> AsyncIterator[bytes]:
     """The same for bodies that may be large: while the context lasts, a large one takes a place in `room`."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Request, Security
+from fastapi import Depends, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from starlette.requests import HTTPConnection
 
 from cloud_service.service.refusals import NotSignedInError
 from cloud_service.service.services import Services
@@ -13,9 +14,9 @@ from cloud_service.service.services import Services
 _bearer = HTTPBearer(auto_error=False, description="A token made by `privet cloud token create`.")
 
 
-def services_of(request: Request) -> Services:
-    """The use cases of this process."""
-    services: Services = request.app.state.services
+def services_of(connection: HTTPConnection) -> Services:
+    """The use cases of this process, for a request or a WebSocket."""
+    services: Services = connection.app.state.services
     return services
 
 

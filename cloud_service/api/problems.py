@@ -69,6 +69,7 @@ TITLES: Final[Mapping[str, str]] = {
     "not_found": "Not found",
     "conflict": "It contradicts what is there",
     "method_not_allowed": "The method is not allowed here",
+    "upgrade_required": "A WebSocket is needed here",
     "internal": "An error of ours",
 }
 
@@ -117,6 +118,11 @@ def install(app: FastAPI) -> None:
     for kind in _PEOPLE:
         app.add_exception_handler(kind, _people)
     app.add_exception_handler(Exception, _unexpected)
+
+
+def of_peer_error(error: PeerError) -> Response:
+    """The same document where no handler of errors stands: in a WebSocket's handshake."""
+    return problem(STATUS[error.code], error.code.value, str(error))
 
 
 def _answer(

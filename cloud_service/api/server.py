@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from cloud_service.settings import Settings
 from shared.errors import InputError
+from shared.wire.relay import MAX_PARCEL_BYTES
 
 _log = structlog.get_logger()
 _GRACE_SECONDS: Final = 3
@@ -69,7 +70,9 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         proxy_headers=settings.behind_proxy,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=MAX_PARCEL_BYTES,
+        ws_per_message_deflate=False,  # sealed frames do not get shorter
         **tls,
     )
 

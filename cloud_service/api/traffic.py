@@ -21,6 +21,8 @@ _PAGE_HEADERS: Final = (
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 )
 _QUIET: Final = frozenset({"/healthz", "/readyz"})
+_FREQUENT: Final = frozenset({"/v1/jobs/{job_id}/frames"})
+"""Some hundred a second while a job computes: in the log only when refused."""
 
 
 class Traffic:
@@ -61,7 +63,7 @@ def _write(scope: Scope, status: int, began: float) -> None:
     # The route's template, not the path that was asked for: paths may hold what nobody should log.
     route: Any = scope.get("route")
     template = getattr(route, "path", "unknown")
-    if template not in _QUIET:
+    if template not in _QUIET and not (template in _FREQUENT and status < 400):
         _log.info(
             "request",
             **_particulars(scope),

@@ -19,6 +19,7 @@ from cloud_service.service.messages import MessageDoor
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
+from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
@@ -44,6 +45,7 @@ class Services:
     studies: Studies
     jobs: Jobs
     results: Results
+    relay: Relay
     tokens: Tokens
     summer: Summer
     housekeeper: Housekeeper
@@ -80,6 +82,8 @@ def build_services(
     aftermath = Aftermath(notifier, CheckedContributions())
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
     summer = Summer(database, membership, signer, aftermath, clock)
+    frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
+    relay = Relay(database, membership, frames, presence, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
     return Services(
         settings=settings,
@@ -92,11 +96,13 @@ def build_services(
         studies=Studies(database, clock),
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
+        relay=relay,
         tokens=Tokens(database, rates, clock),
         summer=summer,
         housekeeper=housekeeper,
         workers=(
             Worker("sums", summer.sum_complete_rounds, SUM_SCAN_SECONDS, aftermath.sum_is_due),
+            Worker("relay", relay.check, CHECK_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),
     )

@@ -29,6 +29,11 @@ _LOCK: Final = _LOAD.with_for_update()
 _LOAD_MEMBERS: Final = select(_MEMBERS).where(_M.job == bindparam("job")).order_by(_M.agent)
 _STATE: Final = select(_J.state).where(_J.id == bindparam("job"))
 _CERTIFICATE: Final = select(_M.certificate).where(_M.job == bindparam("job"), _M.agent == bindparam("agent"))
+_SEATS: Final = (
+    select(_J.state, _J.roster, _M.agent, _M.certificate)
+    .join(_MEMBERS, _M.job == _J.id)
+    .where(_J.id == bindparam("job"))
+)
 _OVERDUE: Final = select(_J.id).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
 )
@@ -108,6 +113,15 @@ def certificate(connection: Connection, job_id: str, agent: str) -> bytes | None
     """DER of the certificate that `agent` was invited with; None: no such job, or not invited."""
     found: bytes | None = connection.scalar(_CERTIFICATE, {"job": job_id, "agent": agent})
     return found
+
+
+def seats(connection: Connection, job_id: str) -> tuple[str, dict[AgentId, bytes]] | None:
+    """A job's state, and its roster with the certificates (DER) of the members; None: there is no such job."""
+    rows = connection.execute(_SEATS, {"job": job_id}).all()
+    if not rows:
+        return None
+    roster = set(json.loads(rows[0].roster))
+    return rows[0].state, {AgentId(row.agent): row.certificate for row in rows if row.agent in roster}
 
 
 def add(connection: Connection, stored: StoredJob) -> None:

@@ -8,7 +8,7 @@ empty WebSocket message is the cloud's greeting: this way works.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from shared.errors import ErrorCode, PeerError
@@ -21,6 +21,19 @@ MAX_BATCH_BYTES: Final = 4 * MAX_PARCEL_BYTES
 BATCH_TYPE: Final = "application/octet-stream"
 RELAY_HEADER: Final = "privet-relay"
 """The signed call (`shared.protocol.polling.RelayCall`) of each request, and of a WebSocket's handshake."""
+
+BATCH_HEADER: Final = "privet-batch"
+"""The number of a batch that the cloud hands out; it is kept until the next request names it as `after`."""
+
+REPLACED: Final = 4000
+"""Close code: a newer connection of the same agent took this one's place."""
+CLOSE_CODES: Final[Mapping[int, ErrorCode]] = {
+    1009: ErrorCode.TOO_LARGE,
+    4400: ErrorCode.MALFORMED,
+    4401: ErrorCode.BAD_SIGNATURE,
+    4409: ErrorCode.LATE,
+}
+"""Close codes of a refusal; after any other one it is worth connecting again."""
 
 _LENGTH: Final = struct.Struct(">I")
 

@@ -1,0 +1,192 @@
+"""The relay: which members of a job may pass sealed frames to one another, and their mailboxes.
+
+Frames live in the memory of this process only. The database is asked when a member comes and every
+`CHECK_SECONDS` afterwards, never for a frame. `admit` and `check` may run in any thread; mailboxes belong to the event
+loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from cloud_service.service.federation import Membership
+from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
+from cloud_service.service.presence import Presence
+from cloud_service.service.rates import Rates
+from cloud_service.store import jobs
+from cloud_service.store.database import Database
+from shared.errors import ErrorCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.polling import read_call, verify_call
+from shared.wire.relay import unwrap, wrap
+
+CHECK_SECONDS: Final = 2.0
+"""So long at most a cancelled job's frames go on."""
+REQUESTS_FACTOR: Final = 10
+"""How many times as often as other requests these may come: a round of a job is at least two of them."""
+_KEEP_SECONDS: Final = 600
+"""How long the figures of a job that is over can still be seen here."""
+RELAYING_STATES: Final = frozenset({"COMPUTING"})
+"""In these, members of the roster may send to one another; others are told `late`."""
+
+
+@dataclass(slots=True)
+class Room:
+    """One running job. `keys`: Ed25519 public keys of the roster's members. `over`: why nobody may send any more."""
+
+    job: str
+    keys: Mapping[AgentId, bytes]
+    mailboxes: dict[AgentId, Mailbox] = field(default_factory=dict)
+    over: str = ""
+    over_since: float = 0.0
+
+
+class Relay:
+    """Rooms by job."""
+
+    def __init__(
+        self,
+        database: Database,
+        membership: Membership,
+        rates: Rates,
+        presence: Presence,
+        clock: Callable[[], int],
+    ) -> None:
+        self._database = database
+        self._membership = membership
+        self._rates = rates
+        self._presence = presence
+        self._clock = clock
+        self._rooms: dict[str, Room] = {}
+        self._lock = threading.Lock()
+        self._store = Store()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def attach(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The loop on which frames pass."""
+        self._loop = loop
+
+    def detach(self) -> None:
+        """The loop ends."""
+        self._loop = None
+
+    def is_known(self, job: str) -> bool:
+        """Whether `admit` will not need the database."""
+        return job in self._rooms
+
+    def admit(self, header: str, job: str) -> AgentId:
+        """Whose call it is, and that it may use the relay in this job.
+
+        Raises: PeerError: `malformed`, `bad_signature`; `roster_mismatch`: no member of a job of that id; `late`: the
+            job is not computing. RateLimitedError.
+        """
+        call, signature = read_call(header)
+        if call.job != job:
+            raise PeerError(ErrorCode.BAD_SIGNATURE, "the signed job is not the one in the request")
+        room = self._rooms.get(job) or self._open(job)
+        key = room.keys.get(AgentId(call.agent))
+        if key is None:
+            raise _stranger()
+        verify_call(call, signature, key, self._clock())
+        if room.over:
+            raise PeerError(ErrorCode.LATE, room.over)
+        agent = AgentId(call.agent)
+        self._presence.saw(agent)
+        self._rates.spend(agent)
+        return agent
+
+    def mailbox(self, job: str, agent: AgentId) -> Mailbox:
+        """Where frames for that member wait. Raises: PeerError: `late`: the job is over since."""
+        room = self._running(job)
+        mailbox = room.mailboxes.get(agent)
+        if mailbox is None:
+            mailbox = room.mailboxes[agent] = Mailbox(self._store, self._clock)
+        return mailbox
+
+    async def pass_on(self, job: str, sender: AgentId, parcel: bytes | memoryview) -> None:
+        """One parcel from a member to the one that it names.
+
+        Raises: PeerError: `malformed`, `too_large`; `roster_mismatch`: from or to nobody of the roster; `late`.
+        """
+        receiver, frame = unwrap(parcel)
+        keys = self._running(job).keys
+        if sender not in keys:
+            raise _stranger()
+        if receiver not in keys or receiver == sender:
+            raise PeerError(ErrorCode.ROSTER_MISMATCH, "a frame is for another member of the job's roster")
+        await self.mailbox(job, receiver).put(sender, wrap(sender, frame))
+
+    def figures(self, job: str) -> dict[tuple[AgentId, AgentId], PairFigures]:
+        """What passed in this process, by sender and receiver; empty for a job that never used it."""
+        room = self._rooms.get(job)
+        if room is None:
+            return {}
+        found = [(to, mailbox.figures) for to, mailbox in list(room.mailboxes.items())]
+        return {(sender, to): pair for to, figures in found for sender, pair in list(figures.items())}
+
+    def check(self) -> None:
+        """Close the rooms of jobs that are not computing any more, and forget them after a while."""
+        for job, room in list(self._rooms.items()):
+            if room.over:
+                if time.monotonic() - room.over_since > _KEEP_SECONDS:
+                    self._rooms.pop(job, None)
+                continue
+            state, keys = self._look_up(job)
+            if state not in RELAYING_STATES:
+                room.over, room.over_since = _not_computing(state), time.monotonic()
+                self._close(room)
+            else:
+                room.keys = keys
+
+    def _running(self, job: str) -> Room:
+        room = self._rooms.get(job)
+        if room is None or room.over:
+            raise PeerError(ErrorCode.LATE, room.over if room else _not_computing("over"))
+        return room
+
+    def _open(self, job: str) -> Room:
+        state, keys = self._look_up(job)
+        if not keys:
+            raise _stranger()
+        if state not in RELAYING_STATES:
+            # Not kept: it may come to that state yet. The caller's signature is checked against the room given back.
+            return Room(job, keys, over=_not_computing(state))
+        with self._lock:
+            return self._rooms.setdefault(job, Room(job, keys))
+
+    def _look_up(self, job: str) -> tuple[str, dict[AgentId, bytes]]:
+        with self._database.read() as connection:
+            found = jobs.seats(connection, job)
+        if found is None:
+            return "unknown", {}
+        state, certificates = found
+        keys: dict[AgentId, bytes] = {}
+        for agent, certificate in certificates.items():
+            try:
+                keys[agent] = self._membership.agent(certificate).public_key
+            except PeerError:
+                continue  # no member of the federation any more: refused like any stranger
+        return state, keys
+
+    def _close(self, room: Room) -> None:
+        loop = self._loop
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(_close_mailboxes, room)
+
+
+def _close_mailboxes(room: Room) -> None:
+    for mailbox in room.mailboxes.values():
+        mailbox.close()
+
+
+def _stranger() -> PeerError:
+    return PeerError(ErrorCode.ROSTER_MISMATCH, "the caller is no member of a running job of that id")
+
+
+def _not_computing(state: str) -> str:
+    return f"frames pass while a job is COMPUTING; this one is {state}. Read the inbox for how it stands"
