@@ -42,6 +42,7 @@ class JobCode(StrEnum):
     DEADLINE = "deadline"
     BUDGET_EXHAUSTED = "budget_exhausted"
     SHARE_INCONSISTENT = "share_inconsistent"
+    COMPUTE_PARTY_MISSING = "compute_party_missing"
     CANCELLED = "cancelled"
 
 

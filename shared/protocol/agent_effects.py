@@ -29,6 +29,11 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Compute:
+    """Take one's parts in a secret job (share records, compute, receive the result), then call `computed`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Completed:
     """The tree stands; keep it with the signed statements of all members, erase the rest."""
 
@@ -42,7 +47,7 @@ class Aborted:
     code: JobCode
 
 
-AgentEffect = Say | Count | Completed | Aborted
+AgentEffect = Say | Count | Compute | Completed | Aborted
 
 
 @dataclass(frozen=True, slots=True)

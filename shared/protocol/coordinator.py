@@ -142,6 +142,8 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
     agreement.check_public(decode_base64url(body.ephemeral, what="ephemeral"))
     if body.mh != job.mh:
         raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
+    if (body.records is not None) != job.manifest.is_secret:
+        raise PeerError(ErrorCode.MALFORMED, "an acceptance names a number of records in secret jobs only")
     job = _with_member(job, replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
     return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)
@@ -165,8 +167,10 @@ def _invited(job: Job, envelope: Envelope) -> Member:
 
 
 def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
-    still_possible = sum(member.declined is None for member in job.members.values())
-    if job.waiting_for and still_possible >= job.manifest.min_hospitals:
+    secret = job.manifest.secret
+    possible = {str(member.id) for member in job.members.values() if member.declined is None}
+    complete = secret is None or possible >= set(secret.compute_parties)
+    if job.waiting_for and len(possible) >= job.manifest.min_hospitals and complete:
         return Step(job, effects)
     step = close_invitation(job, now)
     return Step(step.job, effects + step.effects)
@@ -219,10 +223,13 @@ def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
     wanted = MessageType.NOTIFY if job.manifest.profile == "paper" else MessageType.DECISION
     if sealed.envelope.type is not wanted:
         raise PeerError(ErrorCode.MALFORMED, f"profile {job.manifest.profile} decides by {wanted}")
-    member = _current(job, sealed.envelope, CloudState.DECIDING)
+    deciding = CloudState.COMPUTING if job.manifest.is_secret else CloudState.DECIDING
+    member = _current(job, sealed.envelope, deciding)
     if member.decision is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decided this round")
     statement = _statement(sealed.envelope)
+    if job.manifest.is_secret and not (isinstance(statement, Decision) and statement.done):
+        raise PeerError(ErrorCode.MALFORMED, "a secret job is decided once, when it is done")
     job = _resumed(_with_member(moved(job, CloudEvent.DECIDE), replace(member, decision=sealed.signed)))
     note = Note("decided", {"hospital": member.id, "round": job.round})
     if any(_essence(statement) != _essence(other) for other in _statements(job)):
@@ -313,6 +320,25 @@ _HANDLERS: Final = {
 }
 
 
+def progressed(job: Job, agent: AgentId, waiting_seconds: int, now: int) -> Step:
+    """A member of a secret job tells where it stands. The deadline counts from a compute party's last own step.
+
+    Args: waiting_seconds: how long the member has been waiting for another one; 0 while it works.
+    Raises: PeerError: `late`: it does not compute (any more). `roster_mismatch`: the agent takes no part.
+    """
+    if job.state is not CloudState.COMPUTING:
+        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} does not compute: {job.state}")
+    if agent not in job.roster:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{agent} is not in the roster of job {job.manifest.job}")
+    job = _with_member(job, replace(job.members[agent], reported=now))
+    if job.manifest.secret is None or agent not in job.manifest.secret.compute_parties:
+        return Step(job)
+    deadline = max(job.deadline, now - waiting_seconds + job.manifest.deadlines.round_seconds)
+    if job.paused_since is None or deadline <= now:
+        return Step(replace(job, deadline=deadline))
+    return Step(replace(job, deadline=deadline, paused_since=None), (Note("resumed", {"hospital": agent}),))
+
+
 # --- time -----------------------------------------------------------------------------------------------------
 
 
@@ -328,7 +354,7 @@ def tick(job: Job, now: int) -> Step:
         note = Note("paused", {"waiting_for": [str(a) for a in job.waiting_for]})
         return Step(replace(job, paused_since=now), (note,))
     if now >= job.paused_since + job.manifest.deadlines.pause_seconds:
-        committed = job.round > 0 or job.state is CloudState.DECIDING
+        committed = job.round > 0 or job.state in (CloudState.DECIDING, CloudState.COMPUTING)
         return fail(job, JobCode.MEMBER_LOST if committed else JobCode.DEADLINE)
     return Step(job)
 

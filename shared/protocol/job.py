@@ -19,7 +19,7 @@ from shared.wire.rounds import Prompt
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What the cloud knows of one invited hospital in one job."""
+    """What the cloud knows of one invited hospital in one job. `reported`: when it last told its progress."""
 
     id: AgentId
     chain: Chain = Chain()
@@ -29,6 +29,7 @@ class Member:
     contributed: str | None = None
     decision: SignedEnvelope | None = None
     attested: str | None = None
+    reported: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,18 @@ class Job:
             return _ids([m for m in self.members.values() if m.accept is None and m.declined is None])
         if self.state is CloudState.COLLECTING:
             return _ids([self.members[a] for a in self.roster if self.members[a].contributed is None])
-        if self.state is CloudState.DECIDING:
+        if self.state in (CloudState.DECIDING, CloudState.COMPUTING):
             return _ids([self.members[a] for a in self.roster if self.members[a].decision is None])
         return ()
+
+    @property
+    def longest_silent(self) -> AgentId | None:
+        """Of a secret job that computes: the undecided compute party that has not told its progress for longest."""
+        if self.state is not CloudState.COMPUTING or self.manifest.secret is None:
+            return None
+        parties = [self.members[AgentId(a)] for a in self.manifest.secret.compute_parties]
+        silent = [m for m in parties if m.decision is None]
+        return min(silent, key=lambda m: m.reported or 0).id if silent else None
 
     def context(self) -> RoundContext:
         """The context that masks, labels and tags of the open round are bound to (protocol section 2)."""

@@ -98,10 +98,23 @@ def join_roster(participation: Participation, sealed: Sealed, keys: HospitalKeys
         )
     if len(ids) < participation.manifest.min_hospitals:
         raise PeerError(ErrorCode.POLICY_MIN_HOSPITALS, "roster: fewer hospitals than the manifest demands")
+    _check_secret_roster(participation.manifest, peers)
     joined = replace(participation, members=peers, roster=tuple(ids))
     if joined.context(b"\0" * 32).roster_hash.hex() != body.roster_hash:
         raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: roster_hash is not the hash of these members")
     return joined
+
+
+def _check_secret_roster(manifest: Manifest, peers: tuple[Peer, ...]) -> None:
+    secret = manifest.secret
+    if secret is None:
+        return
+    if set(secret.compute_parties) - {peer.id for peer in peers}:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: a compute party of the manifest is not in it")
+    if not 0 < sum(peer.records or 0 for peer in peers) <= secret.max_records:
+        raise PeerError(
+            ErrorCode.ROSTER_MISMATCH, "roster: no records, or more than the manifest's max_records"
+        )
 
 
 def _peer(participation: Participation, signed: SignedEnvelope, certificate_text: str, trust: Trust) -> Peer:
@@ -119,8 +132,16 @@ def _peer(participation: Participation, signed: SignedEnvelope, certificate_text
         and envelope.mh == body.mh == participation.mh
     )
     ephemeral = decode_base64url(body.ephemeral, what="ephemeral")
+    fits = fits and (body.records is not None) == participation.manifest.is_secret
     if not fits or len(ephemeral) != 32:
         raise PeerError(
             ErrorCode.ROSTER_MISMATCH, f"roster: the acceptance of {envelope.sender} is not for this job"
         )
-    return Peer(AgentId(certificate.id), hashlib.sha256(der).digest(), certificate.public_key, ephemeral)
+    return Peer(
+        AgentId(certificate.id),
+        hashlib.sha256(der).digest(),
+        certificate.public_key,
+        ephemeral,
+        body.records,
+        body.direct,
+    )

@@ -19,11 +19,11 @@ from typing import Final
 from shared.crypto import certificates
 from shared.errors import ErrorCode, JobCode, JobFailure, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
-from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys, Say, Step
+from shared.protocol.agent_effects import Aborted, Completed, Compute, Count, HospitalKeys, Say, Step
 from shared.protocol.envelopes import Sealed, body_of, reseal, verify
 from shared.protocol.joining import join_roster
-from shared.protocol.participation import Participation, rules_of, schema_of
-from shared.protocol.profiles import contribution_body, open_sums, statement_body
+from shared.protocol.participation import Participation, SecretResult, rules_of, schema_of
+from shared.protocol.profiles import contribution_body, open_sums, secret_statement_body, statement_body
 from shared.protocol.states import (
     AGENT_TRANSITIONS,
     TERMINAL_AGENT_STATES,
@@ -38,12 +38,24 @@ from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
 from shared.wire.rounds import Abort, Aggregate, Attest, JobAccept, JobDone, Receipt, RoundOpen
+from shared.wire.secret import DirectEndpoint
 
 
 def accept(
-    manifest: Manifest, own: AgentId, snapshot_sha256: str, ephemeral: tuple[bytes, bytes], keys: HospitalKeys
+    manifest: Manifest,
+    own: AgentId,
+    snapshot_sha256: str,
+    ephemeral: tuple[bytes, bytes],
+    keys: HospitalKeys,
+    *,
+    records: int | None = None,
+    direct: DirectEndpoint | None = None,
 ) -> Step:
-    """Say yes. Args: ephemeral: private and public X25519 key of this job, fresh."""
+    """Say yes.
+
+    Args: ephemeral: private and public X25519 key of this job, fresh. records: of a secret job, how many will be
+        shared. direct: of a compute party, where it takes the connections of the two others.
+    """
     mh = hashlib.sha256(manifest.canonical()).hexdigest()
     growth = Growth.start(schema_of(manifest), rules_of(manifest), bytes.fromhex(mh))
     state = follow(AGENT_TRANSITIONS, AgentState.IDLE, AgentEvent.ACCEPT)
@@ -53,12 +65,14 @@ def accept(
         state=_hidden_state(participation, keys).hex(),
         snapshot_sha256=snapshot_sha256,
         ephemeral=encode_base64url(ephemeral[1]),
+        records=records,
+        direct=direct,
     )
     return Step(participation, (Say(MessageType.JOB_ACCEPT, body),))
 
 
 def _hidden_state(participation: Participation, keys: HospitalKeys) -> bytes:
-    return hidden_state(keys.round_keys.secret, bytes.fromhex(participation.mh), participation.growth.state)
+    return hidden_state(keys.round_keys.secret, bytes.fromhex(participation.mh), participation.chained_state)
 
 
 def _moved(participation: Participation, event: AgentEvent) -> Participation:
@@ -118,7 +132,10 @@ def read_receipt(sealed: Sealed, about: str, manifest: Manifest, mh: str, trust:
 
 
 def _on_roster(participation: Participation, sealed: Sealed, keys: HospitalKeys) -> Step:
-    return Step(_moved(join_roster(participation, sealed, keys), AgentEvent.JOIN_ROSTER))
+    joined = _moved(join_roster(participation, sealed, keys), AgentEvent.JOIN_ROSTER)
+    if joined.manifest.is_secret:
+        return Step(_moved(joined, AgentEvent.COMPUTE), (Compute(),))
+    return Step(joined)
 
 
 # --- a round --------------------------------------------------------------------------------------------------
@@ -242,18 +259,33 @@ def _decide(participation: Participation, keys: HospitalKeys) -> Step:
     return Step(decided, (Say(kind, body),))
 
 
+def computed(participation: Participation, result: SecretResult, keys: HospitalKeys) -> Step:
+    """A secret job came to its result here: state it, so that all members can see whether theirs is the same."""
+    with_result = replace(participation, result=result)
+    body = secret_statement_body(with_result, _hidden_state(with_result, keys))
+    statement = {k: v for k, v in body.model_dump(mode="json", by_alias=True).items() if k != "head"}
+    decided = replace(_moved(with_result, AgentEvent.DECIDE), statement=statement)
+    return Step(decided, (Say(MessageType.DECISION, body),))
+
+
 # --- the end --------------------------------------------------------------------------------------------------
 
 
 def _on_job_done(participation: Participation, sealed: Sealed, keys: HospitalKeys) -> Step:
     body = body_of(sealed.envelope, JobDone)
-    growth = participation.growth
-    if participation.state is not AgentState.DECIDED or not growth.is_done:
+    growth, result = participation.growth, participation.result
+    if participation.state is not AgentState.DECIDED or not (result or growth.is_done):
         raise JobFailure(JobCode.DIVERGED, "the cloud says the tree is finished; it is not")
     _check_statements(participation, body.decisions, participation.round)
-    published = growth.tree.canonical().decode() if participation.manifest.publish_tree else None
+    text, sha256 = (
+        (growth.tree.canonical().decode(), growth.tree.sha256)
+        if result is None
+        else (result.record, result.sha256)
+    )
     attest = Attest(
-        state=_hidden_state(participation, keys).hex(), tree_sha256=growth.tree.sha256, tree=published
+        state=_hidden_state(participation, keys).hex(),
+        tree_sha256=sha256,
+        tree=text if participation.manifest.publish_tree else None,
     )
     complete = _moved(participation, AgentEvent.COMPLETE)
     return Step(complete, (Say(MessageType.ATTEST, attest), Completed(tuple(body.decisions))))

@@ -6,8 +6,9 @@ at the end of a job the daemon erases it (rule A6) and keeps the tree.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from shared.errors import JobCode
@@ -19,16 +20,41 @@ from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.schema import Schema
 from shared.wire.manifest import Manifest
+from shared.wire.secret import DirectEndpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A roster member as its signed acceptance shows it. Keys are 32 raw bytes."""
+    """A roster member as its signed acceptance shows it. Keys are 32 raw bytes.
+
+    Of a secret job: `records`: how many it shares. `direct`: where a compute party takes connections, if it does.
+    """
 
     id: AgentId
     certificate_sha256: bytes
     public_key: bytes
     ephemeral: bytes
+    records: int | None = None
+    direct: DirectEndpoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretResult:
+    """What a secret job came to at one member.
+
+    `record`: canonical text that is equal at every member: the tree where everyone learns it, otherwise hiding
+    commitments to the shared result. `tree`: the tree's canonical text if this member learned it. `opened`: how many
+    values were opened, by kind, where this member computed.
+    """
+
+    record: str = field(repr=False)
+    tree: str | None = field(default=None, repr=False)
+    opened: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the record, hex: what every member attests to."""
+        return hashlib.sha256(self.record.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,7 @@ class Participation:
 
     `cloud_seq`: highest `seq` seen from the cloud. `aggregated`: last round whose sums were seen, or -1.
     `contribution`: SHA-256 of the own contribution of (round, attempt). `statement`: own last decision.
+    A secret job leaves `growth` at its start and ends with a `result`.
     """
 
     manifest: Manifest
@@ -57,6 +84,14 @@ class Participation:
     statement: Mapping[str, Any] | None = None
     head: str = "0" * 64
     failure: JobCode | None = None
+    result: SecretResult | None = None
+
+    @property
+    def chained_state(self) -> bytes:
+        """S_r of the tree so far (protocol section 4); of a secret job S_1 = SHA-256(S_0 || record)."""
+        if self.result is None:
+            return self.growth.state
+        return hashlib.sha256(self.growth.state + self.result.record.encode()).digest()
 
     def peers(self) -> tuple[Peer, ...]:
         """The members of the present roster, in its order."""
@@ -106,9 +141,7 @@ def to_json(participation: Participation) -> dict[str, Any]:
         "cloud_seq": p.cloud_seq,
         "round": p.round,
         "attempt": p.attempt,
-        "members": [
-            [m.id, m.certificate_sha256.hex(), m.public_key.hex(), m.ephemeral.hex()] for m in p.members
-        ],
+        "members": [_peer_to_json(peer) for peer in p.members],
         "roster": list(p.roster),
         "accept": p.accept,
         "contribution": p.contribution,
@@ -116,7 +149,33 @@ def to_json(participation: Participation) -> dict[str, Any]:
         "statement": p.statement,
         "head": p.head,
         "failure": p.failure,
+        "result": None if p.result is None else asdict(p.result),
     }
+
+
+def _peer_to_json(peer: Peer) -> dict[str, Any]:
+    return {
+        "id": peer.id,
+        "certificate_sha256": peer.certificate_sha256.hex(),
+        "public_key": peer.public_key.hex(),
+        "ephemeral": peer.ephemeral.hex(),
+        "records": peer.records,
+        "direct": None if peer.direct is None else peer.direct.model_dump(mode="json"),
+    }
+
+
+def _peer_from_json(data: Any) -> Peer:
+    if isinstance(data, list):  # as version 0.1.0 wrote it
+        data = dict(zip(("id", "certificate_sha256", "public_key", "ephemeral"), data, strict=True))
+    direct = data.get("direct")
+    return Peer(
+        id=AgentId(data["id"]),
+        certificate_sha256=bytes.fromhex(data["certificate_sha256"]),
+        public_key=bytes.fromhex(data["public_key"]),
+        ephemeral=bytes.fromhex(data["ephemeral"]),
+        records=data.get("records"),
+        direct=None if direct is None else DirectEndpoint.model_validate(direct),
+    )
 
 
 def from_json(data: Mapping[str, Any]) -> Participation:
@@ -134,10 +193,7 @@ def from_json(data: Mapping[str, Any]) -> Participation:
         cloud_seq=data["cloud_seq"],
         round=data["round"],
         attempt=data["attempt"],
-        members=tuple(
-            Peer(AgentId(m[0]), bytes.fromhex(m[1]), bytes.fromhex(m[2]), bytes.fromhex(m[3]))
-            for m in data["members"]
-        ),
+        members=tuple(_peer_from_json(member) for member in data["members"]),
         roster=tuple(AgentId(agent) for agent in data["roster"]),
         accept=data["accept"],
         contribution=data["contribution"],
@@ -145,4 +201,5 @@ def from_json(data: Mapping[str, Any]) -> Participation:
         statement=data["statement"],
         head=data["head"],
         failure=None if data["failure"] is None else JobCode(data["failure"]),
+        result=None if data.get("result") is None else SecretResult(**data["result"]),
     )

@@ -6,6 +6,7 @@ Pure, as `shared.protocol.coordinator`, which decides when: it reads the message
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shared.errors import ErrorCode, InternalError, JobCode, PeerError
@@ -25,8 +26,11 @@ def moved(job: Job, event: CloudEvent) -> Job:
 
 
 def close_invitation(job: Job, now: int) -> Step:
-    """Those who accepted alike are the roster, and round 0 opens for them; too few end the job."""
+    """Those who accepted alike are the roster, and the work begins with them; too few end the job."""
     accepted, others = _of_one_state(job)
+    obstacle = _obstacle(job, accepted)
+    if obstacle is not None:
+        return fail(job, obstacle)
     if len(accepted) < job.manifest.min_hospitals:
         return fail(job, JobCode.DIVERGED if others else JobCode.DEADLINE)
     silent = job.waiting_for
@@ -39,14 +43,37 @@ def close_invitation(job: Job, now: int) -> Step:
         roster_hash=job.context().roster_hash.hex(),
     )
     fixed = Note("roster", {"hospitals": [str(a) for a in job.roster]})
+    begun = _begin_computing(job, now) if job.manifest.is_secret else _open_first_round(job, now)
+    effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *begun.effects)
+    left_out = dismissal(silent, JobCode.DEADLINE) + dismissal(others, JobCode.DIVERGED)
+    return Step(begun.job, left_out + effects)
+
+
+def _open_first_round(job: Job, now: int) -> Step:
     manifest = job.manifest
     job = replace(job, slots=root_slots(manifest.schema_))
     if manifest.profile == "paper":
         job = replace(job, prompts=root_prompts(manifest.schema_))
-    opened = open_round(job, now, decisions=[])
-    effects = (Broadcast(MessageType.ROSTER, 0, 0, roster), fixed, *opened.effects)
-    left_out = dismissal(silent, JobCode.DEADLINE) + dismissal(others, JobCode.DIVERGED)
-    return Step(opened.job, left_out + effects)
+    return open_round(job, now, decisions=[])
+
+
+def _obstacle(job: Job, accepted: Sequence[AgentId]) -> JobCode | None:
+    """Why a secret job cannot begin with these members, which a smaller roster cannot mend."""
+    secret = job.manifest.secret
+    if secret is None:
+        return None
+    if set(secret.compute_parties) - set(accepted):
+        return JobCode.COMPUTE_PARTY_MISSING
+    records = sum(int(present(job.members[a].accept).envelope.body["records"]) for a in accepted)
+    return None if 0 < records <= secret.max_records else JobCode.RANGE_VIOLATION
+
+
+def _begin_computing(job: Job, now: int) -> Step:
+    """A secret job: from the roster on, the members work among themselves, and the cloud waits for decisions."""
+    deadline = now + job.manifest.deadlines.round_seconds
+    job = replace(moved(job, CloudEvent.COMPUTE), deadline=deadline, waiting_since=now)
+    parties = [] if job.manifest.secret is None else list(job.manifest.secret.compute_parties)
+    return Step(job, (Note("computing", {"compute_parties": parties}),))
 
 
 def _of_one_state(job: Job) -> tuple[list[AgentId], tuple[AgentId, ...]]:

@@ -24,6 +24,7 @@ class CloudState(StrEnum):
     COLLECTING = "COLLECTING"
     COMMITTED = "COMMITTED"
     DECIDING = "DECIDING"
+    COMPUTING = "COMPUTING"
     DONE = "DONE"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -36,6 +37,7 @@ class CloudEvent(StrEnum):
     ANSWER = "answer"
     FIX_ROSTER = "fix_roster"
     OPEN_ROUND = "open_round"
+    COMPUTE = "compute"
     CONTRIBUTE = "contribute"
     SHRINK = "shrink"
     COMMIT = "commit"
@@ -52,6 +54,7 @@ class AgentState(StrEnum):
 
     IDLE = "IDLE"
     ACCEPTED = "ACCEPTED"
+    COMPUTING = "COMPUTING"
     SENT = "SENT"
     VERIFIED = "VERIFIED"
     DECIDED = "DECIDED"
@@ -64,6 +67,7 @@ class AgentEvent(StrEnum):
 
     ACCEPT = "accept"
     JOIN_ROSTER = "join_roster"
+    COMPUTE = "compute"
     SEND = "send"
     VERIFY = "verify"
     DECIDE = "decide"
@@ -77,6 +81,7 @@ CLOUD_TRANSITIONS: Final[Mapping[tuple[CloudState, CloudEvent], CloudState]] = {
     (_S.INVITING, _E.ANSWER): _S.INVITING,
     (_S.INVITING, _E.FIX_ROSTER): _S.KEYING,
     (_S.KEYING, _E.OPEN_ROUND): _S.COLLECTING,
+    (_S.KEYING, _E.COMPUTE): _S.COMPUTING,
     (_S.COLLECTING, _E.CONTRIBUTE): _S.COLLECTING,
     (_S.COLLECTING, _E.SHRINK): _S.COLLECTING,
     (_S.COLLECTING, _E.COMMIT): _S.COMMITTED,
@@ -84,10 +89,20 @@ CLOUD_TRANSITIONS: Final[Mapping[tuple[CloudState, CloudEvent], CloudState]] = {
     (_S.DECIDING, _E.DECIDE): _S.DECIDING,
     (_S.DECIDING, _E.OPEN_ROUND): _S.COLLECTING,
     (_S.DECIDING, _E.FINISH): _S.DONE,
+    (_S.COMPUTING, _E.DECIDE): _S.COMPUTING,
+    (_S.COMPUTING, _E.FINISH): _S.DONE,
     (_S.DONE, _E.ATTEST): _S.DONE,
     **{
         (state, event): target
-        for state in (_S.CREATED, _S.INVITING, _S.KEYING, _S.COLLECTING, _S.COMMITTED, _S.DECIDING)
+        for state in (
+            _S.CREATED,
+            _S.INVITING,
+            _S.KEYING,
+            _S.COLLECTING,
+            _S.COMMITTED,
+            _S.DECIDING,
+            _S.COMPUTING,
+        )
         for event, target in ((_E.FAIL, _S.FAILED), (_E.CANCEL, _S.CANCELLED))
     },
 }
@@ -101,8 +116,13 @@ AGENT_TRANSITIONS: Final[Mapping[tuple[AgentState, AgentEvent], AgentState]] = {
     (_A.DECIDED, _V.SEND): _A.SENT,
     (_A.SENT, _V.VERIFY): _A.VERIFIED,
     (_A.VERIFIED, _V.DECIDE): _A.DECIDED,
+    (_A.ACCEPTED, _V.COMPUTE): _A.COMPUTING,
+    (_A.COMPUTING, _V.DECIDE): _A.DECIDED,
     (_A.DECIDED, _V.COMPLETE): _A.COMPLETE,
-    **{(state, _V.ABORT): _A.ABORTED for state in (_A.IDLE, _A.ACCEPTED, _A.SENT, _A.VERIFIED, _A.DECIDED)},
+    **{
+        (state, _V.ABORT): _A.ABORTED
+        for state in (_A.IDLE, _A.ACCEPTED, _A.COMPUTING, _A.SENT, _A.VERIFIED, _A.DECIDED)
+    },
 }
 
 TERMINAL_CLOUD_STATES: Final = frozenset({_S.DONE, _S.FAILED, _S.CANCELLED})

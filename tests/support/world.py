@@ -24,19 +24,20 @@ from shared.crypto.wrapping import UnwrappingKey
 from shared.errors import ErrorCode, JobFailure, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
 from shared.protocol import coordinator, participant
-from shared.protocol.agent_effects import Completed, Count, HospitalKeys, Say
+from shared.protocol.agent_effects import Completed, Compute, Count, HospitalKeys, Say
 from shared.protocol.agent_effects import Step as AgentStep
 from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions
 from shared.protocol.envelopes import Address, Chain, Sealed, seal, unseal, verify
 from shared.protocol.job import Job, Step
 from shared.protocol.joining import F_TABLE_BITS, read_offer
-from shared.protocol.participation import Participation, from_json, schema_of, to_json
+from shared.protocol.participation import Participation, SecretResult, from_json, rules_of, schema_of, to_json
 from shared.protocol.profiles import RoundKeys
 from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum
 from shared.protocol.trust import Trust
 from shared.rng import random_bytes
 from shared.tree.counting import count_rows
 from shared.tree.criteria import f_table_sha256
+from shared.tree.growing import grow
 from shared.wire.base import WireModel, encode_base64url
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
@@ -220,6 +221,7 @@ class HospitalHost:
         self.contributed: set[tuple[int, int]] = set()
         self.tree: str | None = None
         self.refused: list[PeerError] = []
+        self.computes = False
 
     @property
     def participation(self) -> Participation | None:
@@ -249,9 +251,15 @@ class HospitalHost:
             manifest = read_offer(sealed, self.name, self.keys)
             private = agreement.generate_private()
             return participant.accept(
-                manifest, self.name, "cd" * 32, (private, agreement.public_of(private)), self.keys
+                manifest,
+                self.name,
+                "cd" * 32,
+                (private, agreement.public_of(private)),
+                self.keys,
+                records=len(self.rows) if manifest.is_secret else None,
             )
         step = participant.receive(before, sealed, self.keys)
+        self.computes = self.computes or any(isinstance(effect, Compute) for effect in step.effects)
         return self._count(step)
 
     def _count(self, step: AgentStep) -> AgentStep:
@@ -263,6 +271,13 @@ class HospitalHost:
         assert (here.round, here.attempt) not in self.contributed, "two contributions under one context"
         self.contributed.add((here.round, here.attempt))
         return participant.contribute(here, counts, random_bytes(32), self.keys)
+
+    def finish_computing(self, record: str) -> None:
+        """The computing room's word that a secret job has come to its result."""
+        before = self.participation
+        if self.computes and before is not None and before.state == "COMPUTING":
+            self.computes = False
+            self._commit(participant.computed(before, SecretResult(record, record), self.keys))
 
     def take_receipt(self, raw: bytes, reply: bytes) -> None:
         """The answer to an own message: checked, and its log head journalled."""
@@ -283,7 +298,7 @@ class HospitalHost:
                 after = participant.said(after, sealed)
                 self.outbox.append(sealed.raw)
             if isinstance(effect, Completed):
-                self.tree = after.growth.tree.sha256
+                self.tree = after.growth.tree.sha256 if after.result is None else after.result.sha256
         self.journal = json.dumps(to_json(after))
 
 
@@ -309,6 +324,7 @@ class World:
         self.late_posts: list[bytes] = []
         self.late_items: list[tuple[str, int, bytes]] = []
         self.silent: set[str] = set()
+        self.records: dict[str, str] = {}
         self.tamper: Callable[[str, bytes], bytes | None] = lambda _name, raw: raw
 
     def run(self, steps: int, *, faults: float = 0.3) -> None:
@@ -348,10 +364,20 @@ class World:
             self.send(hospital, faults)
         elif what < 0.9:
             self.cloud.work(self.now)
+            if hospital.computes:
+                hospital.finish_computing(self.records.get(name) or self.pooled())
         elif what < 0.95:
             self.deliver_late()
         else:
             self.cloud.restart()  # a hospital restarts at every message: it keeps nothing but its journal
+
+    def pooled(self) -> str:
+        """What three compute parties would come to: the tree of all records of the roster."""
+        manifest = self.cloud.job.manifest
+        schema = schema_of(manifest)
+        rows = [row for name in self.cloud.job.roster for row in self.hospitals[name].rows]
+        growth = grow(schema, rules_of(manifest), lambda queries: count_rows(rows, queries, schema))
+        return growth.tree.canonical().decode()
 
     def fetch(self, name: str, hospital: HospitalHost, faults: float) -> None:
         """A poll; its answer may be lost, or come again later."""

@@ -1,0 +1,223 @@
+"""Secret jobs over a network that mistreats every message: agreement, divergence, silence, and who may not be missing.
+
+What the members compute among themselves is played by the pooled tree; the computing itself has its own tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from shared.crypto import agreement
+from shared.errors import ErrorCode, JobCode, PeerError
+from shared.ids import CLOUD, EVERYONE, AgentId
+from shared.protocol import coordinator, stages
+from shared.protocol.envelopes import Address, Chain, seal
+from shared.protocol.joining import decline
+from shared.protocol.states import AgentState, CloudState
+from shared.wire.base import encode_base64url
+from shared.wire.envelope import MessageType
+from shared.wire.manifest import Manifest
+from shared.wire.rounds import Decision, JobAccept, RoundOpen
+from tests.protocol.test_simulation import NAMES, PATTERNS, SCHEMA
+from tests.support.world import World
+
+SECRET = {"compute_parties": ["h4", "h1", "h2"]}
+RULES: dict[str, Any] = {
+    "profile": "secret-id3",
+    "max_shrinks": 0,
+    "skip_known": False,
+    "disclosure": "class",
+    "secret": SECRET,
+}
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(3, 30))]
+
+
+def world(seed: int, **changes: object) -> World:
+    rows = {name: PATTERNS * 2**k for k, name in enumerate(NAMES)}
+    return World(seed, rows, SCHEMA, **{**RULES, **changes})
+
+
+def computing(seed: int = 1) -> World:
+    """A job whose roster is fixed."""
+    built = world(seed)
+    while built.cloud.job.state is not CloudState.COMPUTING:
+        built.move(0.1)
+    return built
+
+
+def states(built: World) -> set[AgentState]:
+    return {h.participation.state for h in built.hospitals.values() if h.participation is not None}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_schedule_ends_with_one_attested_result(seed: int) -> None:
+    built = world(seed, publish_tree=bool(seed % 2))
+    built.run(4000)
+    assert built.cloud.job.state is CloudState.DONE
+    assert {h.tree for h in built.hospitals.values()} == {
+        hospital.participation.result.sha256  # type: ignore[union-attr]
+        for hospital in built.hospitals.values()
+    }
+    assert {member.attested for member in built.cloud.job.members.values()} == {built.hospitals["h1"].tree}
+    assert not built.cloud.aggregates
+    assert not any(h.refused for h in built.hospitals.values())
+
+
+def test_members_with_different_results_diverge_and_keep_nothing() -> None:
+    built = world(3)
+    built.records["h3"] = '{"leaf":1}'
+    built.run(4000)
+    assert built.cloud.job.failure is JobCode.DIVERGED
+    assert states(built) == {AgentState.ABORTED}
+
+
+def test_the_roster_never_shrinks_and_a_silent_member_is_lost() -> None:
+    built = computing()
+    built.silent.add("h3")
+    built.run(600)
+    assert built.cloud.job.waiting_for == ("h3",)
+    built.wait(101)
+    assert built.cloud.job.paused_since is not None
+    assert len(built.cloud.job.roster) == 4
+    built.wait(501)
+    assert built.cloud.job.failure is JobCode.MEMBER_LOST
+
+
+def test_progress_of_a_compute_party_moves_the_deadline_and_ends_a_pause() -> None:
+    job = computing().cloud.job
+    assert job.longest_silent in SECRET["compute_parties"]
+    for name in ("h1", "h2"):
+        job = coordinator.progressed(job, AgentId(name), 0, job.deadline - 10).job
+    assert job.longest_silent == "h4"
+    deadline = job.deadline
+    # Who waits for another one has done nothing since, and who only contributes is not waited for.
+    assert coordinator.progressed(job, AgentId("h1"), 90, deadline - 10).job.deadline == deadline
+    assert coordinator.progressed(job, AgentId("h3"), 0, deadline - 1).job.deadline == deadline
+    paused = coordinator.tick(job, deadline).job
+    assert paused.paused_since == deadline
+    resumed = coordinator.progressed(paused, AgentId("h4"), 0, deadline + 5)
+    assert resumed.job.paused_since is None
+    assert [effect.kind for effect in resumed.effects] == ["resumed"]  # type: ignore[union-attr]
+    still = coordinator.progressed(paused, AgentId("h4"), 10_000, deadline + 5)
+    assert still.job.paused_since is not None
+
+
+def test_progress_is_taken_of_members_while_they_compute_only() -> None:
+    job = computing().cloud.job
+    with pytest.raises(PeerError) as stranger:
+        coordinator.progressed(job, AgentId("h9"), 0, 1)
+    assert stranger.value.code is ErrorCode.ROSTER_MISMATCH
+    with pytest.raises(PeerError) as late:
+        coordinator.progressed(stages.cancel(job).job, AgentId("h1"), 0, 1)
+    assert late.value.code is ErrorCode.LATE
+
+
+def answer(built: World, name: str, kind: MessageType, body: Any) -> None:
+    job = built.cloud.job
+    address = Address(kind, job.manifest.job, job.mh, 0, 0, name, CLOUD)
+    built.cloud.post(seal(built.parties.identities[name], address, Chain(), body).raw, built.now)
+
+
+def acceptance(built: World, records: int | None) -> JobAccept:
+    ephemeral = encode_base64url(agreement.public_of(agreement.generate_private()))
+    return JobAccept(
+        mh=built.cloud.job.mh,
+        state="ab" * 32,
+        snapshot_sha256="cd" * 32,
+        ephemeral=ephemeral,
+        records=records,
+    )
+
+
+def test_a_job_ends_at_once_when_a_compute_party_declines() -> None:
+    built = world(1)
+    answer(built, "h2", MessageType.JOB_DECLINE, decline(built.cloud.job.manifest, "declined"))
+    assert built.cloud.job.failure is JobCode.COMPUTE_PARTY_MISSING
+    built = world(1)
+    for name in ("h1", "h3", "h4"):
+        answer(built, name, MessageType.JOB_ACCEPT, acceptance(built, 5))
+    answer(built, "h2", MessageType.JOB_DECLINE, decline(built.cloud.job.manifest, "declined"))
+    assert built.cloud.job.failure is JobCode.COMPUTE_PARTY_MISSING
+
+
+def test_more_records_than_the_manifest_allows_end_the_job_before_it_begins() -> None:
+    built = world(1, secret={**SECRET, "max_records": 10})
+    for name in NAMES:
+        answer(built, name, MessageType.JOB_ACCEPT, acceptance(built, 5))
+    assert built.cloud.job.failure is JobCode.RANGE_VIOLATION
+
+
+@pytest.mark.parametrize(("profile", "records"), [("secret-id3", None), ("hardened", 5)])
+def test_a_number_of_records_belongs_to_secret_jobs(profile: str, records: int | None) -> None:
+    built = world(1) if profile == "secret-id3" else World(1, dict.fromkeys(NAMES, PATTERNS), SCHEMA)
+    with pytest.raises(PeerError, match="number of records"):
+        answer(built, "h1", MessageType.JOB_ACCEPT, acceptance(built, records))
+
+
+def test_a_decision_that_is_not_the_last_is_refused() -> None:
+    built = computing()
+    before = built.hospitals["h1"].participation
+    assert before is not None
+    half = Decision(state="ab" * 32, next_nodes=1, next_slots=2, done=False, head="0" * 64)
+    address = Address(MessageType.DECISION, before.manifest.job, before.mh, 0, 0, "h1", CLOUD)
+    with pytest.raises(PeerError, match="decided once"):
+        built.cloud.post(seal(built.parties.identities["h1"], address, before.chain, half).raw, built.now)
+
+
+def test_a_round_of_counts_is_refused_while_shares_are_computed_on() -> None:
+    """A cloud that opens a Paillier round in a secret job gets no contribution."""
+    built = computing()
+    hospital = built.hospitals["h1"]
+    while hospital.participation is None or hospital.participation.state != "COMPUTING":
+        built.fetch("h1", hospital, 0.0)
+    body = RoundOpen(roster=list(NAMES), slots=21, deadline=9, decisions=[])
+    forged = built.cloud.seal(MessageType.ROUND_OPEN, 0, 0, EVERYONE, body)
+    hospital.take(len(built.cloud.inbox), forged.raw)
+    assert [error.code for error in hospital.refused] == [ErrorCode.WRONG_ROUND]
+    assert not hospital.contributed
+
+
+MANIFEST_FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"secret": None}, "block belongs"),
+    ({"profile": "hardened"}, "block belongs"),
+    ({"criterion": "gain-ratio"}, "criterion"),
+    ({"max_shrinks": 1}, "max_shrinks 0"),
+    ({"disclosure": "counts"}, "disclosure class"),
+    ({"secret": {"compute_parties": ["h1", "h2", "h9"]}}, "must be invited"),
+    ({"secret": {"compute_parties": ["h1", "h2", "h2"]}}, "three different"),
+    ({"secret": {**SECRET, "result": "shared"}}, "opens its tree"),
+    ({"secret": {**SECRET, "result_parties": ["h2", "h1"]}}, "sorted"),
+    ({"secret": {**SECRET, "model": "ab" * 16}}, "purpose predict"),
+    ({"secret": {**SECRET, "grid": [{"attribute": 0, "points": ["1"]}]}}, "no thresholds"),
+]
+GAIN_RATIO = {"profile": "secret-gainratio", "criterion": "gain-ratio", "max_depth": 3}
+GAIN_RATIO_FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"max_depth": None}, "height of 1"),
+    ({"max_depth": 13}, "height of 1"),
+    ({"split_on_zero_gain": True}, "best gain is 0"),
+    ({"secret": {**SECRET, "open_empty": True}}, "mode id3 only"),
+    ({"secret": {**SECRET, "grid": [{"attribute": 3, "points": ["1"]}]}}, "does not have"),
+    ({"secret": {**SECRET, "result": "shared"}, "publish_tree": True}, "cannot be published"),
+    ({"secret": {**SECRET, "result": "shared", "result_parties": ["h1"]}}, "no result_parties"),
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [*MANIFEST_FAULTS, *((GAIN_RATIO | changes, reason) for changes, reason in GAIN_RATIO_FAULTS)],
+)
+def test_a_manifest_that_contradicts_itself_is_refused(changes: dict[str, Any], reason: str) -> None:
+    built = world(1)
+    with pytest.raises(ValidationError, match=reason):
+        built.parties.manifest(SCHEMA, **{**RULES, **changes})
+
+
+def test_manifests_of_the_other_profiles_have_no_trace_of_the_block() -> None:
+    built = World(1, dict.fromkeys(NAMES, PATTERNS), SCHEMA)
+    assert b"secret" not in built.cloud.job.manifest.canonical()
+    assert not built.cloud.job.manifest.is_secret
+    secret = built.parties.manifest(SCHEMA, **{**RULES, **GAIN_RATIO})
+    assert Manifest.parse(secret.canonical(), what="manifest", max_bytes=2**20) == secret
