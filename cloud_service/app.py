@@ -22,6 +22,7 @@ from cloud_service.api import (
     jobs,
     messages,
     problems,
+    progress,
     results,
     studies,
 )
@@ -37,6 +38,7 @@ _ROUTERS: Final = (
     messages,
     inbox,
     frames,
+    progress,
     hospitals,
     federation,
     studies,

@@ -6,15 +6,53 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cloud_service.service.jobs import JobPlan
+from cloud_service.service.planning import JobPlan, Mode, SecretPlan
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
-from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, Profile
+from shared.wire.base import DecimalText
+from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.secret import COMPUTE_PARTIES, MAX_GRID_POINTS, MAX_RECORDS, Progress, Purpose, ResultKind
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 _PLAN: Final = JobPlan()
+_SECRET: Final = SecretPlan()
+
+
+class SecretIn(BaseModel):
+    """What a job of mode id3 or gain-ratio says beyond the others; all has defaults."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    compute_parties: Annotated[
+        list[Id] | None,
+        Field(
+            min_length=COMPUTE_PARTIES,
+            max_length=COMPUTE_PARTIES,
+            description="The three that compute on shares, in order; by default the first three invited",
+        ),
+    ] = None
+    purpose: Annotated[
+        Purpose, Field(description="train, or predict: classes of records by a shared tree")
+    ] = _SECRET.purpose
+    result: Annotated[
+        ResultKind, Field(description="open to the result parties, or shared: nobody learns the tree")
+    ] = _SECRET.result
+    result_parties: Annotated[list[Id] | None, Field(description="By default every member")] = None
+    open_empty: Annotated[bool, Field(description="id3: also open whether a node is empty")] = (
+        _SECRET.open_empty
+    )
+    grid: Annotated[
+        dict[str, Annotated[list[DecimalText], Field(min_length=1, max_length=MAX_GRID_POINTS)]],
+        Field(description="gain-ratio: public points, by attribute, that thresholds are rounded up to"),
+    ] = {}
+    max_records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] = _SECRET.max_records
+    model: Annotated[str | None, Field(description="predict: the job whose shared tree is asked")] = None
+
+    def plan(self) -> SecretPlan:
+        """The same for the use case."""
+        return SecretPlan(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
 class JobIn(BaseModel):
@@ -28,8 +66,12 @@ class JobIn(BaseModel):
     )
 
     invited: Annotated[list[Id], Field(min_length=3, max_length=MAX_AGENTS)] | None = None
-    profile: Profile = _PLAN.profile
-    criterion: Criterion = _PLAN.criterion
+    mode: Annotated[
+        Mode, Field(description="ppsdt: encrypted counts; id3 and gain-ratio: on secret shares")
+    ] = _PLAN.mode
+    secret: SecretIn = SecretIn()
+    profile: Annotated[PaillierProfile, Field(description="Of mode ppsdt")] = _PLAN.profile
+    criterion: Annotated[Criterion, Field(description="Of mode ppsdt; the others fix it")] = _PLAN.criterion
     min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = _PLAN.min_hospitals
     min_node: Annotated[int, Field(ge=1, le=2**46)] = _PLAN.min_node
     min_child: Annotated[int, Field(ge=1, le=2**46)] = _PLAN.min_child
@@ -41,7 +83,28 @@ class JobIn(BaseModel):
 
     def plan(self) -> JobPlan:
         """The same for the use case."""
-        return JobPlan(**{name: getattr(self, name) for name in type(self).model_fields})
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return JobPlan(**{**fields, "secret": self.secret.plan()})
+
+
+class ProgressOut(BaseModel):
+    """Where a member of a secret job stands, as it told last; `reported` in Unix seconds of the cloud's clock.
+
+    `remaining_seconds`: its estimate, null while it has no ground for one. `waiting_for`: whose frames it waits for.
+    """
+
+    reported: int
+    part: str
+    phase: str
+    layer: int
+    layers: int
+    rounds: int
+    sent_bytes: int
+    seconds: int
+    remaining_seconds: int | None
+    waiting_for: list[str]
+    waiting_seconds: int
+    channel: str | None
 
 
 class MemberOut(BaseModel):
@@ -53,6 +116,7 @@ class MemberOut(BaseModel):
     has_contributed: bool
     has_decided: bool
     has_attested: bool
+    progress: Annotated[ProgressOut | None, Field(description="Of a secret job")] = None
 
 
 class CostOut(BaseModel):
@@ -89,6 +153,10 @@ class JobOut(JobSummary):
     waiting_since: int | None
     waiting_until: int | None
     members: list[MemberOut]
+    longest_silent: Annotated[
+        str | None,
+        Field(description="Of a secret job that computes: the compute party that told least lately"),
+    ]
     log_head: str
     costs: list[CostOut]
 
@@ -193,6 +261,7 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
         waiting_since=job.waiting_since if waits else None,
         waiting_until=_until(job) if waits else None,
         members=[_member(job, member) for member in job.members.values()],
+        longest_silent=job.longest_silent,
         log_head=job.head,
         costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
     )
@@ -213,7 +282,12 @@ def _member(job: Job, member: Member) -> MemberOut:
         has_contributed=member.contributed is not None,
         has_decided=member.decision is not None,
         has_attested=member.attested is not None,
+        progress=None if member.progress is None else _progress(member.progress, member.reported or 0),
     )
+
+
+def _progress(progress: Progress, reported: int) -> ProgressOut:
+    return ProgressOut(reported=reported, **progress.model_dump(exclude={"agent", "job", "time"}))
 
 
 def event_of(event: Event) -> EventOut:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.planning import JobPlan, secret_spec
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
@@ -25,31 +27,10 @@ from shared.protocol.layout import contribution_bytes, root_prompts, root_slots
 from shared.protocol.states import CloudState
 from shared.rng import random_bytes
 from shared.tree.criteria import f_table_sha256
-from shared.wire.base import encode_base64url
-from shared.wire.manifest import Criterion, Deadlines, Manifest, Profile
+from shared.wire.base import describe, encode_base64url
+from shared.wire.manifest import SECRET_CRITERIA, Manifest
 
 _F_TABLE_BITS: Final = 32
-_DEADLINES: Final = Deadlines()
-
-
-@dataclass(frozen=True, slots=True)
-class JobPlan:
-    """What a person asks for. `invited`: None for every registered hospital that is a present member.
-
-    The rest are the manifest's rules of the same names.
-    """
-
-    invited: Sequence[str] | None = None
-    profile: Profile = "hardened"
-    criterion: Criterion = "information-gain"
-    min_hospitals: int = 3
-    min_node: int = 10
-    min_child: int = 5
-    max_depth: int | None = 8
-    split_on_zero_gain: bool = False
-    skip_known: bool = True
-    max_shrinks: int = 1
-    deadlines: Deadlines = _DEADLINES
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +65,7 @@ class Jobs:
         return self.get(manifest.job)
 
     def _check_profile(self, study: StudyView, plan: JobPlan) -> None:
-        if plan.profile != "paper":
+        if plan.mode != "ppsdt" or plan.profile != "paper":
             return
         if not self.settings.allow_paper_profile:
             raise PeerError(
@@ -128,35 +109,45 @@ class Jobs:
 
     def _manifest(self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int) -> Manifest:
         joined = self.membership.current()
-        return Manifest(
-            job=random_bytes(16).hex(),
-            study=study.id,
-            question=study.question,
-            profile=plan.profile,
-            criterion=plan.criterion,
-            schema_=study.schema,
-            invited=list(invited),
-            key_id=joined.federation.key_id,
-            cloud_certificate=encode_base64url(joined.certificate),
-            rsa_public_key=encode_base64url(self.keys.unwrapping.public.to_der()),
-            f_table_sha256=f_table_sha256(_F_TABLE_BITS),
-            min_hospitals=plan.min_hospitals,
-            min_node=plan.min_node,
-            min_child=plan.min_child,
-            max_depth=plan.max_depth,
-            split_on_zero_gain=plan.split_on_zero_gain,
-            skip_known=plan.skip_known and plan.profile != "paper",
-            publish_tree=study.publish_tree,
-            disclosure=study.disclosure,
-            synthetic=study.synthetic,
-            max_shrinks=plan.max_shrinks,
-            deadlines=plan.deadlines,
-            created=now,
-            expires=now + plan.deadlines.invite_seconds,
-        )
+        secret = None if plan.mode == "ppsdt" else secret_spec(study, plan.secret, invited)
+        profile = plan.manifest_profile
+        rules: dict[str, Any] = {
+            "job": random_bytes(16).hex(),
+            "study": study.id,
+            "question": study.question,
+            "profile": profile,
+            "criterion": SECRET_CRITERIA.get(profile, plan.criterion),
+            "schema_": study.schema,
+            "invited": list(invited),
+            "key_id": joined.federation.key_id,
+            "cloud_certificate": encode_base64url(joined.certificate),
+            "rsa_public_key": encode_base64url(self.keys.unwrapping.public.to_der()),
+            "f_table_sha256": f_table_sha256(_F_TABLE_BITS),
+            "min_hospitals": plan.min_hospitals,
+            "min_node": plan.min_node,
+            "min_child": plan.min_child,
+            "max_depth": plan.max_depth,
+            "split_on_zero_gain": plan.split_on_zero_gain,
+            "skip_known": plan.skip_known and profile == "hardened",
+            "publish_tree": study.publish_tree,
+            # A secret tree has no counts, and its roster never shrinks.
+            "disclosure": study.disclosure if secret is None else "class",
+            "synthetic": study.synthetic,
+            "max_shrinks": plan.max_shrinks if secret is None else 0,
+            "deadlines": plan.deadlines,
+            "created": now,
+            "expires": now + plan.deadlines.invite_seconds,
+            "secret": secret,
+        }
+        try:
+            return Manifest(**rules)
+        except ValidationError as error:
+            raise InputError(describe(error), where="job", remedy="Change the job's rules.") from None
 
     def _check_size(self, manifest: Manifest) -> None:
         """Whether the first round's messages would fit through the door at all."""
+        if manifest.is_secret:
+            return
         slots, hospitals = root_slots(manifest.schema_), len(manifest.invited)
         bits = self.membership.public_key(manifest.key_id).bits
         paper = manifest.profile == "paper"

@@ -18,6 +18,7 @@ from cloud_service.service.jobs import Jobs
 from cloud_service.service.messages import MessageDoor
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
+from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
@@ -46,6 +47,7 @@ class Services:
     jobs: Jobs
     results: Results
     relay: Relay
+    progress: ProgressDoor
     tokens: Tokens
     summer: Summer
     housekeeper: Housekeeper
@@ -97,6 +99,7 @@ def build_services(
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
         relay=relay,
+        progress=ProgressDoor(database, membership, signer, aftermath, rates, presence, clock),
         tokens=Tokens(database, rates, clock),
         summer=summer,
         housekeeper=housekeeper,

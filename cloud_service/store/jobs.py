@@ -19,6 +19,7 @@ from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Prompt
+from shared.wire.secret import Progress
 
 _JOBS: Final = table_of(JobRow)
 _MEMBERS: Final = table_of(JobMember)
@@ -149,7 +150,7 @@ def add(connection: Connection, stored: StoredJob) -> None:
 def save(connection: Connection, before: StoredJob, job: Job, *, audited: int, now: int) -> None:
     """Write what a step has changed."""
     started = before.started
-    if started is None and job.state is CloudState.COLLECTING:
+    if started is None and job.state in (CloudState.COLLECTING, CloudState.COMPUTING):
         started = now
     finished = now if before.finished is None and job.is_over else before.finished
     old = _changeable(before.job) | {
@@ -220,6 +221,8 @@ def _member(row: Row[Any]) -> Member:
         contributed=row.contributed,
         decision=None if row.decision is None else _signed(row.decision),
         attested=row.attested,
+        reported=row.reported,
+        progress=None if row.progress is None else Progress.model_validate_json(row.progress),
     )
 
 
@@ -246,11 +249,13 @@ def _changeable(job: Job) -> dict[str, Any]:
 def _member_changes(before: Member, member: Member, *, everything: bool = False) -> dict[str, Any]:
     """The columns that a step has changed; signed envelopes are written out only if they are new."""
     changes: dict[str, Any] = {"chain_seq": member.chain.seq, "chain_prev": member.chain.prev}
-    for name in ("declined", "contributed", "attested"):
+    for name in ("declined", "contributed", "attested", "reported"):
         if everything or getattr(member, name) != getattr(before, name):
             changes[name] = getattr(member, name)
     for name in ("accept", "decision"):
         signed: SignedEnvelope | None = getattr(member, name)
         if everything or signed is not getattr(before, name):
             changes[name] = None if signed is None else signed.canonical()
+    if everything or member.progress is not before.progress:
+        changes["progress"] = None if member.progress is None else member.progress.canonical()
     return changes

@@ -145,7 +145,10 @@ class JobRow(Base):
 
 
 class JobMember(Base):
-    """What the cloud knows of one invited hospital in one job; `accept` and `decision` are signed envelopes."""
+    """What the cloud knows of one invited hospital in one job; `accept` and `decision` are signed envelopes.
+
+    `progress`: what it told last of where it stands in a secret job, and `reported` when.
+    """
 
     __tablename__ = "job_members"
 
@@ -159,6 +162,8 @@ class JobMember(Base):
     contributed: Mapped[Hex32 | None]
     decision: Mapped[Raw | None]
     attested: Mapped[Hex32 | None]
+    reported: Mapped[Seconds | None]
+    progress: Mapped[Raw | None]
 
 
 class MessageIn(Base):

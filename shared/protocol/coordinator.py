@@ -47,6 +47,7 @@ from shared.wire.rounds import (
     JobOffer,
     Notify,
 )
+from shared.wire.secret import Progress
 
 Statement = Decision | Notify
 
@@ -320,23 +321,42 @@ _HANDLERS: Final = {
 }
 
 
-def progressed(job: Job, agent: AgentId, waiting_seconds: int, now: int) -> Step:
+def progressed(job: Job, report: Progress, now: int) -> Step:
     """A member of a secret job tells where it stands. The deadline counts from a compute party's last own step.
 
-    Args: waiting_seconds: how long the member has been waiting for another one; 0 while it works.
     Raises: PeerError: `late`: it does not compute (any more). `roster_mismatch`: the agent takes no part.
     """
     if job.state is not CloudState.COMPUTING:
         raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} does not compute: {job.state}")
+    agent = AgentId(report.agent)
     if agent not in job.roster:
         raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{agent} is not in the roster of job {job.manifest.job}")
-    job = _with_member(job, replace(job.members[agent], reported=now))
+    before = job.members[agent].progress
+    job = _with_member(job, replace(job.members[agent], reported=now, progress=report))
     if job.manifest.secret is None or agent not in job.manifest.secret.compute_parties:
         return Step(job)
-    deadline = max(job.deadline, now - waiting_seconds + job.manifest.deadlines.round_seconds)
-    if job.paused_since is None or deadline <= now:
-        return Step(replace(job, deadline=deadline))
-    return Step(replace(job, deadline=deadline, paused_since=None), (Note("resumed", {"hospital": agent}),))
+    notes: tuple[Note, ...] = ()
+    if before is None or (before.phase, before.layer) != (report.phase, report.layer):
+        notes = (_progress_note(report),)
+    deadline = max(job.deadline, now - report.waiting_seconds + job.manifest.deadlines.round_seconds)
+    if job.paused_since is not None and deadline > now:
+        job, notes = replace(job, paused_since=None), (*notes, Note("resumed", {"hospital": agent}))
+    return Step(replace(job, deadline=deadline), notes)
+
+
+def _progress_note(report: Progress) -> Note:
+    return Note(
+        "progress",
+        {
+            "hospital": report.agent,
+            "phase": report.phase,
+            "layer": report.layer,
+            "layers": report.layers,
+            "rounds": report.rounds,
+            "sent_bytes": report.sent_bytes,
+            "seconds": report.seconds,
+        },
+    )
 
 
 # --- time -----------------------------------------------------------------------------------------------------

@@ -15,11 +15,15 @@ from shared.secure_tree.context import RoundContext
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Prompt
+from shared.wire.secret import Progress
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What the cloud knows of one invited hospital in one job. `reported`: when it last told its progress."""
+    """What the cloud knows of one invited hospital in one job.
+
+    `progress`: what it told last of where it stands in a secret job, and `reported` when (Unix seconds).
+    """
 
     id: AgentId
     chain: Chain = Chain()
@@ -30,6 +34,7 @@ class Member:
     decision: SignedEnvelope | None = None
     attested: str | None = None
     reported: int | None = None
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import Signer
 from shared.wire.base import Base64Url, Count, Hex16, Hex64, Id, WireModel
 from shared.wire.relay import RELAY_HEADER
+from shared.wire.secret import Progress, SignedProgress
 
 MAX_SKEW_SECONDS: Final = 300
 POLL_HEADER: Final = "privet-poll"
 _POLL_CONTEXT: Final = b"ppsdt/1/poll\n"
 _RELAY_CONTEXT: Final = b"ppsdt/1/relay\n"
 _REGISTER_CONTEXT: Final = b"ppsdt/1/register\n"
+_PROGRESS_CONTEXT: Final = b"ppsdt/1/progress\n"
 
 
 class Poll(WireModel):
@@ -102,6 +104,19 @@ def verify_registration(signed: SignedRegistration, public_key: bytes, now: int)
     message = _REGISTER_CONTEXT + signed.registration.canonical()
     identity.verify(public_key, bytes.fromhex(signed.signature), message, what="registration")
     _check_time(signed.registration.time, now)
+
+
+def sign_progress(progress: Progress, signer: Signer) -> SignedProgress:
+    """Sign a report of where a secret job stands."""
+    signature = signer.sign(_PROGRESS_CONTEXT + progress.canonical()).hex()
+    return SignedProgress(progress=progress, signature=signature)
+
+
+def verify_progress(signed: SignedProgress, public_key: bytes, now: int) -> None:
+    """Raises: PeerError: `bad_signature`: another key, or a time that is off by more than the skew."""
+    message = _PROGRESS_CONTEXT + signed.progress.canonical()
+    identity.verify(public_key, bytes.fromhex(signed.signature), message, what="progress")
+    _check_time(signed.progress.time, now)
 
 
 def _sign(claim: WireModel, context: bytes, signer: Signer) -> str:

@@ -65,7 +65,7 @@ def test_long_poll_ends_when_something_comes(cloud: CloudUnderTest, hospitals: l
 def test_long_poll_hears_of_what_another_replica_wrote(
     cloud: CloudUnderTest, hospitals: list[HttpHospital]
 ) -> None:
-    from cloud_service.service.jobs import JobPlan
+    from cloud_service.service.planning import JobPlan
 
     other = cloud.second()
     found: list[bytes] = []

@@ -12,15 +12,18 @@ from pydantic import ValidationError
 
 from shared.crypto import agreement
 from shared.errors import ErrorCode, JobCode, PeerError
-from shared.ids import CLOUD, EVERYONE, AgentId
+from shared.ids import CLOUD, EVERYONE
 from shared.protocol import coordinator, stages
+from shared.protocol.effects import Note
 from shared.protocol.envelopes import Address, Chain, seal
+from shared.protocol.job import Job, Step
 from shared.protocol.joining import decline
 from shared.protocol.states import AgentState, CloudState
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Decision, JobAccept, RoundOpen
+from shared.wire.secret import Progress
 from tests.protocol.test_simulation import NAMES, PATTERNS, SCHEMA
 from tests.support.world import World
 
@@ -86,32 +89,44 @@ def test_the_roster_never_shrinks_and_a_silent_member_is_lost() -> None:
     assert built.cloud.job.failure is JobCode.MEMBER_LOST
 
 
+def progressed(job: Job, name: str, waiting_seconds: int, now: int) -> Step:
+    report = Progress(
+        agent=name,
+        job=job.manifest.job,
+        time=now,
+        part="compute",
+        phase="sort",
+        waiting_seconds=waiting_seconds,
+    )
+    return coordinator.progressed(job, report, now)
+
+
 def test_progress_of_a_compute_party_moves_the_deadline_and_ends_a_pause() -> None:
     job = computing().cloud.job
     assert job.longest_silent in SECRET["compute_parties"]
     for name in ("h1", "h2"):
-        job = coordinator.progressed(job, AgentId(name), 0, job.deadline - 10).job
+        job = progressed(job, name, 0, job.deadline - 10).job
     assert job.longest_silent == "h4"
     deadline = job.deadline
     # Who waits for another one has done nothing since, and who only contributes is not waited for.
-    assert coordinator.progressed(job, AgentId("h1"), 90, deadline - 10).job.deadline == deadline
-    assert coordinator.progressed(job, AgentId("h3"), 0, deadline - 1).job.deadline == deadline
+    assert progressed(job, "h1", 90, deadline - 10).job.deadline == deadline
+    assert progressed(job, "h3", 0, deadline - 1).job.deadline == deadline
     paused = coordinator.tick(job, deadline).job
     assert paused.paused_since == deadline
-    resumed = coordinator.progressed(paused, AgentId("h4"), 0, deadline + 5)
+    resumed = progressed(paused, "h4", 0, deadline + 5)
     assert resumed.job.paused_since is None
-    assert [effect.kind for effect in resumed.effects] == ["resumed"]  # type: ignore[union-attr]
-    still = coordinator.progressed(paused, AgentId("h4"), 10_000, deadline + 5)
+    assert [e.kind for e in resumed.effects if isinstance(e, Note)] == ["progress", "resumed"]
+    still = progressed(paused, "h4", 10_000, deadline + 5)
     assert still.job.paused_since is not None
 
 
 def test_progress_is_taken_of_members_while_they_compute_only() -> None:
     job = computing().cloud.job
     with pytest.raises(PeerError) as stranger:
-        coordinator.progressed(job, AgentId("h9"), 0, 1)
+        progressed(job, "h9", 0, 1)
     assert stranger.value.code is ErrorCode.ROSTER_MISMATCH
     with pytest.raises(PeerError) as late:
-        coordinator.progressed(stages.cancel(job).job, AgentId("h1"), 0, 1)
+        progressed(stages.cancel(job).job, "h1", 0, 1)
     assert late.value.code is ErrorCode.LATE
 
 

@@ -1,0 +1,86 @@
+"""What a person asks of a new job, before it becomes a manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from pydantic import ValidationError
+
+from cloud_service.service.studies import StudyView
+from shared.errors import InputError
+from shared.wire.base import describe
+from shared.wire.manifest import Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpose, ResultKind, SecretSpec
+
+_DEADLINES: Final = Deadlines()
+Mode = Literal["ppsdt", "id3", "gain-ratio"]
+SECRET_PROFILES: Final[Mapping[Mode, Profile]] = {"id3": "secret-id3", "gain-ratio": "secret-gainratio"}
+
+
+@dataclass(frozen=True, slots=True)
+class SecretPlan:
+    """What a person asks of a secret job. `compute_parties`: None for the first three of the invited.
+
+    `grid`: points by attribute name. The rest are those of the manifest's block of the same names.
+    """
+
+    compute_parties: Sequence[str] | None = None
+    purpose: Purpose = "train"
+    result: ResultKind = "open"
+    result_parties: Sequence[str] | None = None
+    open_empty: bool = False
+    grid: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    max_records: int = DEFAULT_RECORDS
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    """What a person asks for. `invited`: None for every registered hospital that is a present member.
+
+    `mode`: ppsdt adds Paillier ciphertexts under `profile` and `criterion`; id3 and gain-ratio work on shares, fix
+    both, and take `secret`. The rest are the manifest's rules of the same names.
+    """
+
+    invited: Sequence[str] | None = None
+    mode: Mode = "ppsdt"
+    secret: SecretPlan = SecretPlan()
+    profile: PaillierProfile = "hardened"
+    criterion: Criterion = "information-gain"
+    min_hospitals: int = 3
+    min_node: int = 10
+    min_child: int = 5
+    max_depth: int | None = 8
+    split_on_zero_gain: bool = False
+    skip_known: bool = True
+    max_shrinks: int = 1
+    deadlines: Deadlines = _DEADLINES
+
+    @property
+    def manifest_profile(self) -> Profile:
+        """The profile that the manifest names."""
+        return SECRET_PROFILES.get(self.mode, self.profile)
+
+
+def secret_spec(study: StudyView, plan: SecretPlan, invited: Sequence[str]) -> SecretSpec:
+    """The manifest's block. Raises: InputError: the plan contradicts itself or the schema."""
+    places = {attribute.name: place for place, attribute in enumerate(study.schema.attributes)}
+    unknown = [name for name in plan.grid if name not in places]
+    if unknown:
+        raise InputError("the study has no such attribute", where=f"grid {unknown[0][:200]!r}")
+    grid = [GridSpec(attribute=places[name], points=list(points)) for name, points in plan.grid.items()]
+    try:
+        return SecretSpec(
+            compute_parties=list(plan.compute_parties or invited[:COMPUTE_PARTIES]),
+            purpose=plan.purpose,
+            result=plan.result,
+            result_parties=None if plan.result_parties is None else sorted(plan.result_parties),
+            open_empty=plan.open_empty,
+            grid=sorted(grid, key=lambda entry: entry.attribute),
+            max_records=plan.max_records,
+            model=plan.model,
+        )
+    except ValidationError as error:
+        raise InputError(describe(error), where="secret", remedy="Change the job's rules.") from None

@@ -1,0 +1,64 @@
+"""Where the members of a secret job stand: they tell, people see. Sizes and times only.
+
+A report moves the deadline of a job that computes (`coordinator.progressed`), so it is signed and stored like whatever
+else a job's fate depends on; each replaces the one before, and none is in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.federation import Membership
+from cloud_service.service.presence import Presence
+from cloud_service.service.rates import Rates
+from cloud_service.service.recording import Recorder
+from cloud_service.store import jobs
+from cloud_service.store.database import Database
+from shared.errors import ErrorCode, PeerError
+from shared.ids import AgentId
+from shared.protocol import coordinator
+from shared.protocol.envelopes import Signer
+from shared.protocol.polling import verify_progress
+from shared.wire.secret import SignedProgress
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressDoor:
+    """`POST /v1/jobs/{job}/progress`."""
+
+    database: Database
+    membership: Membership
+    signer: Signer
+    aftermath: Aftermath
+    rates: Rates
+    presence: Presence
+    clock: Callable[[], int]
+
+    def take(self, job_id: str, signed: SignedProgress) -> None:
+        """One report.
+
+        Raises: PeerError: `malformed`: about another job; `unknown_agent`; `bad_signature`; `roster_mismatch`: no
+            member; `late`: the job does not compute. RateLimitedError.
+        """
+        report, now = signed.progress, self.clock()
+        agent = AgentId(report.agent)
+        if report.job != job_id:
+            raise PeerError(ErrorCode.MALFORMED, "progress: it is about another job than the address names")
+        with self.database.read() as connection:
+            certificate = jobs.certificate(connection, job_id, agent)
+        if certificate is None:
+            raise PeerError(ErrorCode.ROSTER_MISMATCH, "progress: no job here to which the sender is invited")
+        verify_progress(signed, self.membership.agent(certificate).public_key, now)
+        self.presence.saw(agent)
+        self.rates.spend(agent)
+        with self.database.write() as connection:
+            stored = jobs.load(connection, job_id, lock=True)
+            if stored is None:
+                raise PeerError(ErrorCode.ROSTER_MISMATCH, "progress: no job here of that id")
+            step = coordinator.progressed(stored.job, report, now)
+            recorder = Recorder(self.database, connection, stored, self.signer, now)
+            recorder.take(step)
+            news = recorder.finish()
+        self.aftermath.follow(job_id, news)
