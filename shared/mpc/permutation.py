@@ -1,0 +1,356 @@
+"""Moving the elements of shared arrays by permutations that nobody knows.
+
+Each pair of parties draws one permutation from its stream; the three in a row are a *shuffle*, of which every party
+lacks one. The rows walk through it as two masked halves. To apply a permutation that is itself shared, it is
+shuffled and its positions are opened: under a fresh shuffle they are uniform, whatever the data. A shuffle hides one
+opened permutation only; therefore opening is done where the shuffle is spent, in `lay_route`, and the `Route` it
+gives may then carry any number of columns, in both directions.
+
+Source: Araki 2021 in docs/sources.md (the shuffle of two halves); Chida 2019 (applying a shared permutation by
+opening it under a shuffle).
+Deviation: only the two parties that put rows to their places learn the opened positions; the third draws its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.errors import InternalError, JobCode, JobFailure
+from shared.mpc.program import Party, Program, Spec
+from shared.mpc.prss import Stream
+from shared.mpc.ring import U32, Words
+from shared.mpc.sharing import Share
+from shared.mpc.walking import Column, Form, Place, from_halves, swap_halves
+
+Indices = NDArray[np.intp]
+Move = Callable[[Words], Words]
+T = TypeVar("T")
+
+MAXIMAL_SIZE: Final = 2**29
+"""A dart is 31 bits of a word, and half of the board stays empty."""
+
+OPENED_KIND: Final = "position under a shuffle"
+"""The name under which `Meter.opened` counts opened positions."""
+
+
+def draw_permutation(stream: Stream, size: int) -> Indices:
+    """A uniform permutation of 0..size-1, the same at both parties of the pair.
+
+    Every element throws a dart at a board of at least 2 * size cells; who hits an empty cell stays there (the last of
+    several), the others throw again; the order on the board is the permutation. It is exactly uniform: whether a
+    throw hits an empty cell depends on the number of taken cells only, so whatever the sequence of hits and misses,
+    each hit is uniform among the empty cells. Three to five times faster than sorting random keys.
+
+    Source: Miller 1985 in docs/sources.md (dart throwing).
+    """
+    if not 1 <= size <= MAXIMAL_SIZE:
+        raise ValueError(f"a permutation has 1 to {MAXIMAL_SIZE} elements, {size} were asked")
+    cells = 1 << (2 * size - 1).bit_length()
+    board = np.full(cells, size, np.int32)
+    waiting = np.arange(size, dtype=np.int32)
+    darts = _throw(stream, size, cells)
+    board[darts] = waiting
+    while True:
+        waiting = waiting.take(np.flatnonzero(board.take(darts) != waiting))
+        if not waiting.size:
+            return board.take(np.flatnonzero(board != size)).astype(np.intp)
+        darts = _throw(stream, waiting.size, cells)
+        hits = np.flatnonzero(board.take(darts) == size)
+        board[darts.take(hits)] = waiting.take(hits)
+
+
+def _throw(stream: Stream, darts: int, cells: int) -> NDArray[np.int32]:
+    words = stream.words(darts, U32)
+    words &= np.uint32(cells - 1)
+    return words.view(np.int32)
+
+
+@dataclass(slots=True, eq=False)
+class Shuffle:
+    """The two pair permutations that this party knows of a shuffle, good for one `lay_route`.
+
+    The shuffle takes element p_01[p_02[p_12[j]]] to place j.
+    """
+
+    with_previous: Indices = field(repr=False)
+    with_next: Indices = field(repr=False)
+    spent: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return len(self.with_previous)
+
+    def spend(self) -> None:
+        """Mark as used for an opening. Raises: InternalError: it was used before: two openings would leak."""
+        if self.spent:
+            raise InternalError("a shuffle may hide one opened permutation only; draw another")
+        self.spent = True
+
+
+def draw_shuffle(party: Party, size: int) -> Shuffle:
+    """A fresh shuffle of `size` elements; may be drawn long before it is used. Rounds: 0. Leaks: nothing."""
+    return Shuffle(draw_permutation(party.prss.previous, size), draw_permutation(party.prss.next, size))
+
+
+def shuffle(party: Party, columns: Sequence[Column]) -> Program[list[Any]]:
+    """The columns in a uniform order that nobody knows, the same for all of them.
+
+    Args: columns: 1-D, of one length; of any kinds and word types.
+    Returns: their fresh shares, in the order of `columns`.
+    Rounds: 2. Sends: 4 words an element of each column. Leaks: nothing.
+    """
+    size = _common_size(columns)
+    drawn = draw_shuffle(party, size)
+    walk = _straight(party, drawn, drawn.with_previous if party.index == 2 else drawn.with_next)
+    return (yield from _walked(walk, columns))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """A shared permutation d made ready to move columns: element i to place d[i], and back.
+
+    `places[j]`: where the element at place j of the shuffle belongs; known to parties 1 and 2 only.
+    """
+
+    shuffle: Shuffle
+    places: Indices | None = field(repr=False)
+
+
+def lay_route(
+    party: Party, destination: Share, columns: Sequence[Column] = (), shuffle: Shuffle | None = None
+) -> Program[tuple[Route, list[Any]]]:
+    """Open a shared permutation under a fresh shuffle, and move columns by it at once.
+
+    Args: destination: uint32, 1-D, a permutation of 0..n-1: element i goes to place destination[i].
+        columns: 1-D, of length n. shuffle: drawn beforehand and never used; a fresh one by default.
+    Returns: the route, for `send_along` and `send_back`; the moved columns.
+    Rounds: 3 (2 without columns). Sends: 16 bytes an element and 4 words an element of each column.
+    Leaks: uniform positions, to parties 1 and 2.
+    Raises: JobFailure: `share_inconsistent`: what was opened is not a permutation.
+    """
+    size = _common_size([destination, *columns])
+    if destination.dtype != U32:
+        raise ValueError(f"destinations are uint32 words, not {destination.dtype}")
+    drawn = draw_shuffle(party, size) if shuffle is None else shuffle
+    if drawn.size != size:
+        raise ValueError(f"the shuffle has {drawn.size} elements, the destination {size}")
+    drawn.spend()
+    walk = _straight(party, drawn, None)
+    destination_half, *halves = yield from _begin(walk, [destination, *columns])
+    route = Route(drawn, (yield from _open_places(walk.place, drawn, destination_half)))
+    party.meter.opened[OPENED_KIND] = party.meter.opened.get(OPENED_KIND, 0) + size
+    if not columns:
+        return route, []
+    walk = _straight(party, drawn, _order_along(party, route))
+    return route, (yield from _finish(walk, columns, halves))
+
+
+def send_along(party: Party, route: Route, columns: Sequence[Column]) -> Program[list[Any]]:
+    """Move columns by a route: element i goes to place d[i].
+
+    Rounds: 2. Sends: 4 words an element of each column. Leaks: nothing.
+    """
+    _check_size(route, columns)
+    return (yield from _walked(_straight(party, route.shuffle, _order_along(party, route)), columns))
+
+
+def send_back(party: Party, route: Route, columns: Sequence[Column]) -> Program[list[Any]]:
+    """Move columns against a route: out[i] = column[d[i]].
+
+    Rounds: 2. Sends: 4 words an element of each column. Leaks: nothing.
+    """
+    _check_size(route, columns)
+    return (yield from _walked(_mirrored(party, route), columns))
+
+
+def move_to(party: Party, destination: Share, columns: Sequence[Column]) -> Program[list[Any]]:
+    """Element i of every column goes to place destination[i].
+
+    Args, leaks and errors as `lay_route`. Returns: fresh shares of the moved columns.
+    Rounds: 3. Sends: 16 bytes an element and 4 words an element of each column.
+    """
+    return (yield from lay_route(party, destination, columns))[1]
+
+
+def gather(party: Party, index: Share, columns: Sequence[Column]) -> Program[list[Any]]:
+    """out[i] = column[index[i]] for a shared permutation `index`: what `move_to` does, undone.
+
+    Args, leaks and errors as `lay_route`.
+    Rounds: 4. Sends: 16 bytes an element and 4 words an element of each column.
+    """
+    route, _ = yield from lay_route(party, index)
+    return (yield from send_back(party, route, columns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """The three moves that two halves make in walking order; a party knows two of them.
+
+    first: known to roles 0 and 1; second: to roles 0 and 2; third: to roles 1 and 2.
+    """
+
+    place: Place
+    first: Move | None
+    second: Move | None
+    third: Move | None
+
+
+def _straight(party: Party, drawn: Shuffle, last: Indices | None) -> _Walk:
+    """Along p_01, p_02 and `last`, which is p_12 or p_12 together with the public places."""
+    previous, following = _take(drawn.with_previous), _take(drawn.with_next)
+    third = None if last is None else _take(last)
+    if party.index == 0:
+        return _Walk(Place(party), first=following, second=previous, third=None)
+    if party.index == 1:
+        return _Walk(Place(party), first=previous, second=None, third=third)
+    return _Walk(Place(party), first=None, second=following, third=third)
+
+
+def _mirrored(party: Party, route: Route) -> _Walk:
+    """Against the public places and p_12 (together), p_02, p_01."""
+    previous, following = _put(route.shuffle.with_previous), _put(route.shuffle.with_next)
+    place = Place(party, mirrored=True)
+    if party.index == 0:
+        return _Walk(place, first=None, second=previous, third=following)
+    first = _take(_order_back(party, route))
+    if party.index == 1:
+        return _Walk(place, first=first, second=None, third=previous)
+    return _Walk(place, first=first, second=following, third=None)
+
+
+def _walked(walk: _Walk, columns: Sequence[Column]) -> Program[list[Any]]:
+    halves = yield from _begin(walk, columns)
+    return (yield from _finish(walk, columns, halves))
+
+
+def _begin(walk: _Walk, columns: Sequence[Column]) -> Program[list[Words]]:
+    """The first two moves. Role 0 starts with the sum of its parts, role 1 with the part that is left.
+
+    Each half is masked before it is handed on, by the stream of the pair that the receiver is not in.
+    Returns: the halves before the third move, at roles 1 and 2. Rounds: 1. Sends: 2 words an element.
+    """
+    place = walk.place
+    forms = [Form.of(column) for column in columns]
+    specs = [form.spec for form in forms]
+    if place.role == 0:
+        first, second = _known(walk.first), _known(walk.second)
+        masked = []
+        for form, column in zip(forms, columns, strict=True):
+            half = first(form.plus(column.own, column.next))
+            form.plus(half, form.draw(place.stream_after), out=half)
+            half = second(half)
+            masked.append(form.plus(half, form.draw(place.stream_before), out=half))
+        yield from place.exchange(to_after=masked)
+        return [np.empty(0, spec.dtype) for spec in specs]
+    if place.role == 1:
+        first = _known(walk.first)
+        masked = []
+        for form, column in zip(forms, columns, strict=True):
+            half = first(place.part_after(column))
+            masked.append(form.minus(half, form.draw(place.stream_before), out=half))
+        arrived, _ = yield from place.exchange(to_after=masked, from_before=specs)
+        return list(arrived)
+    second = _known(walk.second)
+    masks = [form.draw(place.stream_after) for form in forms]
+    arrived, _ = yield from place.exchange(from_before=specs)
+    halves = []
+    for form, half, mask in zip(forms, arrived, masks, strict=True):
+        moved = second(half)
+        halves.append(form.minus(moved, mask, out=moved))
+    return halves
+
+
+def _finish(walk: _Walk, columns: Sequence[Column], halves: Sequence[Words]) -> Program[list[Any]]:
+    """The third move, and fresh shares. Rounds: 1. Sends: 2 words an element."""
+    forms = [Form.of(column) for column in columns]
+    if walk.place.role != 0:
+        third = _known(walk.third)
+        halves = [third(half) for half in halves]
+    return (yield from from_halves(walk.place, forms, halves))
+
+
+def _open_places(place: Place, drawn: Shuffle, half: Words) -> Program[Indices | None]:
+    """Roles 1 and 2 tell each other their halves of the shuffled destination, and check the sum.
+
+    Neither learns more than the sum: the other's half is the sum less its own.
+    """
+    third = drawn.with_previous if place.role == 2 else drawn.with_next
+    mine = half.take(third) if place.role else half
+    spec = Spec((drawn.size,), U32)
+    others = yield from swap_halves(place, [spec], [mine])
+    if place.role == 0:
+        return None
+    places = (mine + others[0]).astype(np.intp)
+    if not _is_permutation(places):
+        raise JobFailure(
+            JobCode.SHARE_INCONSISTENT,
+            f"party {place.party.index}: the opened positions are not a permutation of {drawn.size} places; "
+            "the job ends here",
+        )
+    return places
+
+
+def _is_permutation(places: Indices) -> bool:
+    if int(places.max()) >= len(places):
+        return False
+    seen = np.zeros(len(places), np.bool_)
+    seen[places] = True
+    return bool(seen.all())
+
+
+def _order_along(party: Party, route: Route) -> Indices | None:
+    """The third move of a route: p_12, then element j of the shuffle to its place."""
+    if route.places is None:
+        return None
+    order = np.empty_like(route.places)
+    order[route.places] = _last_pair(party, route)
+    return order
+
+
+def _order_back(party: Party, route: Route) -> Indices:
+    """The first move back: the element at its place to place j of the shuffle, then against p_12."""
+    places = _known(route.places)
+    order = np.empty_like(places)
+    order[_last_pair(party, route)] = places
+    return order
+
+
+def _last_pair(party: Party, route: Route) -> Indices:
+    return route.shuffle.with_next if party.index == 1 else route.shuffle.with_previous
+
+
+def _take(order: Indices) -> Move:
+    return lambda words: words.take(order)
+
+
+def _put(order: Indices) -> Move:
+    def move(words: Words) -> Words:
+        moved = np.empty_like(words)
+        moved[order] = words
+        return moved
+
+    return move
+
+
+def _known(move: T | None) -> T:
+    if move is None:
+        raise InternalError("this party takes no part in this move")
+    return move
+
+
+def _common_size(columns: Sequence[Column]) -> int:
+    sizes = {column.shape for column in columns}
+    if len(sizes) != 1 or len(shape := sizes.pop()) != 1:
+        raise ValueError("columns that move together are one-dimensional and of one length")
+    return shape[0]
+
+
+def _check_size(route: Route, columns: Sequence[Column]) -> None:
+    if columns and _common_size(columns) != route.shuffle.size:
+        raise ValueError(f"the route has {route.shuffle.size} elements, the columns have others")
