@@ -45,6 +45,15 @@ allow_publish_tree = false
 # studies = ["sepsis-2026"]
 # Test data only: profile paper lets hospitals and the cloud learn counts of one hospital.
 allow_paper_profile = false
+# Secret sharing (modes id3 and gain-ratio): records leave as shares to three compute parties. One of them alone learns
+# nothing; two that work together could put the records together again. Switch it on once you trust no two of them
+# to do that.
+allow_secret_modes = false
+# Hospitals that may be compute parties; leave out for any. Whether this hospital's agent may be one itself.
+# compute_parties = ["h1", "h2", "h3"]
+may_compute = true
+# Whether a job may keep its tree shared, so that no hospital sees it.
+allow_shared_result = true
 """
 
 
@@ -63,6 +72,10 @@ class Policy(BaseModel):
     allow_publish_tree: bool = False
     studies: list[str] | None = None
     allow_paper_profile: bool = False
+    allow_secret_modes: bool = False
+    compute_parties: list[str] | None = None
+    may_compute: bool = True
+    allow_shared_result: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +105,20 @@ def load_policy(path: Path) -> Policy:
 
 
 def review(
-    policy: Policy, manifest: Manifest, *, synthetic: bool, seen_rosters: Iterable[Sequence[str]]
+    policy: Policy, manifest: Manifest, *, own: str, synthetic: bool, seen_rosters: Iterable[Sequence[str]]
 ) -> Refusal | None:
     """The first rule that a job breaks, or None.
 
-    Args: synthetic: the hospital marked its data as no patient's. seen_rosters: rosters of the jobs on the same records
-        whose sums this agent has seen.
+    Args: own: this hospital's id. synthetic: it marked its data as no patient's. seen_rosters: rosters of the jobs on
+        the same records whose sums this agent has seen. A secret job opens no sums, so that rule is not about it.
     """
     return (
         _wrong_study(policy, manifest)
         or _wrong_profile(policy, manifest, synthetic=synthetic)
+        or _wrong_parties(policy, manifest, own)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
-        or differs_by_one(manifest.invited, seen_rosters)
+        or (None if manifest.is_secret else differs_by_one(manifest.invited, seen_rosters))
     )
 
 
@@ -145,6 +159,26 @@ def _wrong_profile(policy: Policy, manifest: Manifest, *, synthetic: bool) -> Re
         ErrorCode.POLICY_PROFILE,
         f"Profile paper is for test data only; not switched on: {', '.join(missing)}.",
     )
+
+
+def _wrong_parties(policy: Policy, manifest: Manifest, own: str) -> Refusal | None:
+    secret = manifest.secret
+    if secret is None:
+        return None
+    if not policy.allow_secret_modes:
+        return Refusal(
+            ErrorCode.POLICY_PROFILE,
+            "The job works on secret shares of the records; allow_secret_modes in the policy is off.",
+        )
+    others = set(secret.compute_parties) - {own}
+    strangers = sorted(others - set(policy.compute_parties or others))
+    if strangers:
+        return Refusal(DECLINED, f"The policy does not name {strangers[0]} among its compute_parties.")
+    if own in secret.compute_parties and not policy.may_compute:
+        return Refusal(DECLINED, "The job wants this agent as a compute party; may_compute is off.")
+    if secret.result == "shared" and not policy.allow_shared_result:
+        return Refusal(DECLINED, "The job keeps its tree shared; allow_shared_result is off.")
+    return None
 
 
 def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:

@@ -122,7 +122,9 @@ class OfferDesk:
         except InputError as error:
             return Refusal(DATA, str(error))
         synthetic = self.office.settings.data.synthetic
-        return review(self.office.policy, manifest, synthetic=synthetic, seen_rosters=seen)
+        return review(
+            self.office.policy, manifest, own=self.office.own, synthetic=synthetic, seen_rosters=seen
+        )
 
     def _ask(self, entry: JobEntry, inbox_id: int) -> None:
         journal = self.office.journal

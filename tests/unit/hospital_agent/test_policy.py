@@ -40,7 +40,7 @@ def manifest(**changes: object) -> Manifest:
 
 
 def code_of(policy: Policy, offered: Manifest, *, synthetic: bool = False) -> str | None:
-    refusal = review(policy, offered, synthetic=synthetic, seen_rosters=[])
+    refusal = review(policy, offered, own="h1", synthetic=synthetic, seen_rosters=[])
     return None if refusal is None else refusal.code
 
 
@@ -76,7 +76,7 @@ def test_each_limit(policy: dict[str, object], changes: dict[str, object], code:
 def test_profile_paper_needs_three_switches(missing: str) -> None:
     policy = Policy(allow_paper_profile=missing != "policy")
     offered = manifest(profile="paper", synthetic=missing != "manifest")
-    refusal = review(policy, offered, synthetic=missing != "data", seen_rosters=[])
+    refusal = review(policy, offered, own="h1", synthetic=missing != "data", seen_rosters=[])
     assert refusal is not None
     assert refusal.code == "policy_profile"
     assert missing in refusal.reason
@@ -99,8 +99,47 @@ def test_the_difference_rule_is_about_exactly_one_hospital(roster: set[str], see
     assert (refused is not None) == expected
 
 
+SECRET_RULES: dict[str, object] = {
+    "profile": "secret-gainratio",
+    "criterion": "gain-ratio",
+    "max_shrinks": 0,
+    "skip_known": False,
+    "disclosure": "class",
+}
+
+
+@pytest.mark.parametrize(
+    ("policy", "secret", "code"),
+    [
+        ({}, {}, None),
+        ({"allow_secret_modes": False}, {}, "policy_profile"),
+        ({"compute_parties": ["h2", "h3"]}, {}, None),
+        ({"compute_parties": ["h3"]}, {}, "declined"),
+        ({"may_compute": False}, {}, "declined"),
+        ({"allow_shared_result": False}, {}, None),
+        ({"allow_shared_result": False}, {"result": "shared"}, "declined"),
+        ({"min_node": 11}, {}, "declined"),
+        ({"max_depth": 7}, {}, "declined"),
+    ],
+)
+def test_each_rule_about_secret_jobs(
+    policy: dict[str, object], secret: dict[str, object], code: str | None
+) -> None:
+    rules = Policy.model_validate({"allow_secret_modes": True, **policy})
+    block = {"compute_parties": ["h1", "h2", "h3"], **secret}
+    assert code_of(rules, manifest(**SECRET_RULES, secret=block)) == code
+
+
+def test_who_only_contributes_need_not_compute() -> None:
+    rules = Policy(allow_secret_modes=True, may_compute=False)
+    invited = ["h1", "h2", "h3", "h4"]
+    offered = manifest(**SECRET_RULES, invited=invited, secret={"compute_parties": invited[1:]})
+    seen = [("h1", "h2", "h3")]
+    assert review(rules, offered, own="h1", synthetic=False, seen_rosters=seen) is None
+
+
 def test_the_difference_rule_is_part_of_the_review() -> None:
-    refusal = review(Policy(), manifest(), synthetic=False, seen_rosters=[("h1", "h2", "h3", "h4")])
+    refusal = review(Policy(), manifest(), own="h1", synthetic=False, seen_rosters=[("h1", "h2", "h3", "h4")])
     assert refusal is not None
     assert refusal.code == "policy_difference"
     assert "h4" in refusal.reason
