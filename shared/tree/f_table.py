@@ -61,9 +61,10 @@ def _logarithms(n: int) -> list[int]:
 
     log2(ab) = log2 a + log2 b, and for a prime p: log2 p = (log2(p-1) + log2(p+1) + log2(p^2/(p^2-1))) / 2, where
     p - 1 and p + 1 are even and p + 1 = 2m with m < p for p > 2, so everything rests on smaller numbers.
-    Error e(x), in units of the last bit: e(2) = 0, e(ab) <= e(a) + e(b), e(p) <= (e(p-1) + e(p+1))/2 + 2 (the series and its division are off by
-    less than 2). So e(x) <= 4 (log2 x)^2: the square of a sum is more than the sum of the squares, and log2 of
-    (p-1)/2 and of (p+1)/2 is below log2(p) - 0.58, which leaves room for the 2. At x = 2^24 that is 2304 < 2^12.
+    Error e(x), in units of the last bit: e(2) = 0, e(ab) <= e(a) + e(b), e(p) <= (e(p-1) + e(p+1))/2 + 2 (the
+    series and its division are off by less than 2). So e(x) <= 4 (log2 x)^2: the square of a sum is more than the
+    sum of the squares, and log2 of (p-1)/2 and of (p+1)/2 is below log2(p) - 0.58, which leaves room for the 2.
+    At x = 2^24 that is 2304 < 2^12.
     """
     factors = _smallest_factors(n).tolist()
     logarithms = [0] * (n + 1)
