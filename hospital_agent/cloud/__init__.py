@@ -1,9 +1,21 @@
-"""The only room that opens a connection: one HTTPS client for the cloud, outbound only."""
+"""The only room that opens a connection to the cloud, outbound only: messages, and frames through its relay."""
 
 from __future__ import annotations
 
+from hospital_agent.cloud.carriers import Carrier, NoWebSocketError
 from hospital_agent.cloud.client import CloudClient, InboxMessage
-from hospital_agent.cloud.retries import FullJitter, Patience
+from hospital_agent.cloud.relay import RelayDoor
+from hospital_agent.cloud.retries import BusyError, FullJitter, Patience
 from hospital_agent.cloud.traffic import Traffic
 
-__all__ = ["CloudClient", "FullJitter", "InboxMessage", "Patience", "Traffic"]
+__all__ = [
+    "BusyError",
+    "Carrier",
+    "CloudClient",
+    "FullJitter",
+    "InboxMessage",
+    "NoWebSocketError",
+    "Patience",
+    "RelayDoor",
+    "Traffic",
+]

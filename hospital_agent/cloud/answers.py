@@ -41,7 +41,7 @@ def refusal_of(status: int, body: bytes) -> PeerError | TemporaryError:
             return TemporaryError(f"the cloud has an internal fault (HTTP {status})")
         code = _DEFAULT_CODES.get(status, ErrorCode.MALFORMED)
     detail = document.get("detail")
-    text = _printable(detail) if isinstance(detail, str) else f"HTTP {status}"
+    text = printable(detail) if isinstance(detail, str) else f"HTTP {status}"
     return PeerError(code, f"the cloud refused: {text}")
 
 
@@ -53,7 +53,13 @@ def _document(body: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def _printable(text: str) -> str:
+def is_problem(body: bytes) -> bool:
+    """Whether it is a problem document with a code of the protocol, and so from the cloud itself."""
+    return _document(body).get("code") in frozenset(ErrorCode)
+
+
+def printable(text: str) -> str:
+    """The same without control characters, and not longer than a line or five."""
     # It ends in this hospital's terminal and log, which would obey control characters.
     return "".join(c if c.isprintable() else " " for c in text[:_MAX_DETAIL])
 

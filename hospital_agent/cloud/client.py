@@ -1,19 +1,14 @@
 """The agent's side of the cloud's message door (protocol section 7): post, poll, register, fetch the federation.
 
-Every request may be repeated: messages are idempotent at the cloud, and the other three change nothing. Proxy and
-certificate settings of the surroundings are honoured (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE).
+Every request may be repeated: messages are idempotent at the cloud, and the other three change nothing.
 """
 
 from __future__ import annotations
 
 import gzip
-import ssl
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -21,10 +16,10 @@ from typing import Any, Final, Self
 import httpx
 
 from hospital_agent.cloud.answers import busy_error, inbox_items, refusal_of
+from hospital_agent.cloud.connecting import clock_offset, open_http, read_capped, reason_of
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
-from shared.hosts import is_loopback
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
@@ -36,7 +31,6 @@ LONG_WAIT_SECONDS: Final = 25
 SHORT_WAIT_SECONDS: Final = 5
 _MESSAGES: Final = "/v1/messages"
 _BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
-_SKEW_WORTH_CORRECTING_SECONDS: Final = 2
 _GZIP_FROM_BYTES: Final = 512
 
 
@@ -76,18 +70,7 @@ class CloudClient:
         patience: Patience | None = None,
     ) -> Self:
         """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA."""
-        context = ssl.create_default_context(cafile=None if ca_bundle is None else str(ca_bundle))
-        context.minimum_version = ssl.TLSVersion.TLSv1_3  # protocol section 2
-        http = httpx.Client(
-            base_url=base_url,
-            verify=context,
-            timeout=httpx.Timeout(30.0, connect=10.0),
-            limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=120),
-            headers={"user-agent": "privet", "accept": "*/*", "accept-encoding": "gzip"},
-            follow_redirects=False,
-            trust_env=not is_loopback(httpx.URL(base_url).host),  # no proxy leads to this machine itself
-        )
-        return cls(agent, signer, http, patience or Patience())
+        return cls(agent, signer, open_http(base_url, ca_bundle), patience or Patience())
 
     def __enter__(self) -> Self:
         return self
@@ -174,11 +157,12 @@ class CloudClient:
         """
         try:
             with self.http.stream(method, path, **options) as response:
-                self._set_clock(response)
-                body = _read_capped(response, max_bytes)
+                offset = clock_offset(response.headers)
+                self.clock_offset = self.clock_offset if offset is None else offset
+                body = read_capped(response, max_bytes)
         except httpx.TransportError as error:
             cut = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
-            raise BusyError(f"the cloud cannot be reached: {_reason(error)}", cut=cut) from None
+            raise BusyError(f"the cloud cannot be reached: {reason_of(error)}", cut=cut) from None
         except httpx.DecodingError:
             raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is not in its stated encoding") from None
         self.traffic.add_request(kind, response.request)
@@ -189,38 +173,6 @@ class CloudClient:
         if not response.is_success:
             raise refusal_of(response.status_code, body)
         return body
-
-    def _set_clock(self, response: httpx.Response) -> None:
-        with suppress(KeyError, ValueError, TypeError):
-            there = parsedate_to_datetime(response.headers["date"])
-            offset = (there - datetime.now(UTC)).total_seconds()
-            self.clock_offset = offset if abs(offset) > _SKEW_WORTH_CORRECTING_SECONDS else 0.0
-
-
-def _reason(error: httpx.TransportError) -> str:
-    """The system's words below a transport error, such as `Connection refused`; else its class. No foreign text."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "its TLS certificate is not trusted here (ca_bundle in agent.toml names another authority)"
-        if isinstance(cause, OSError) and cause.strerror:
-            return cause.strerror
-        cause = cause.__cause__ or cause.__context__
-    return type(error).__name__
-
-
-def _read_capped(response: httpx.Response, max_bytes: int) -> bytes:
-    """The decoded body. Raises: PeerError: `too_large`, before more than the cap is kept; `malformed`: its encoding."""
-    if response.headers.get("content-encoding", "identity").strip().lower() not in ("identity", "gzip"):
-        # Each further layer multiplies what one piece may unpack to by a thousand.
-        raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is packed in another way than was asked for")
-    pieces, size = [], 0
-    for piece in response.iter_bytes():
-        size += len(piece)
-        if size > max_bytes:
-            raise PeerError(ErrorCode.TOO_LARGE, f"the cloud's answer is longer than {max_bytes} bytes")
-        pieces.append(piece)
-    return b"".join(pieces)
 
 
 def _sizes(items: list[tuple[int, bytes, str]]) -> Mapping[str, int]:
