@@ -46,9 +46,9 @@ def sum_of_products(party: Party, pairs: Sequence[tuple[Share, Share]]) -> Progr
     Returns: share of the sum, in the ring.
     Rounds: 1. Sends: 3 words a result. Leaks: nothing.
     """
-    total = _cross_terms(*pairs[0])
+    total = product_terms(*pairs[0])
     for x, y in pairs[1:]:
-        total += _cross_terms(x, y)
+        total += product_terms(x, y)
     return (yield from reshare(party, total))
 
 
@@ -61,7 +61,8 @@ def reshare(party: Party, additive: Words) -> Program[Share]:
     return Share(additive, (yield from pass_to_previous(additive)))
 
 
-def _cross_terms(x: Share, y: Share) -> Words:
+def product_terms(x: Share, y: Share) -> Words:
+    """This party's additive part of x * y, without its part of zero: not for sending. Local."""
     terms = np.multiply(x.own, y.own + y.next)
     terms += x.next * y.own
     return np.asarray(terms)
@@ -88,9 +89,9 @@ def xor_of_conjunctions(
 
     Rounds: 1. Sends: 3 words a result. Leaks: nothing.
     """
-    total = _binary_cross_terms(*pairs[0])
+    total = conjunction_terms(*pairs[0])
     for x, y in pairs[1:]:
-        total ^= _binary_cross_terms(x, y)
+        total ^= conjunction_terms(x, y)
     return (yield from reshare_binary(party, total))
 
 
@@ -100,7 +101,8 @@ def reshare_binary(party: Party, parts: Words) -> Program[BinaryShare]:
     return BinaryShare(parts, (yield from pass_to_previous(parts)))
 
 
-def _binary_cross_terms(x: BinaryShare, y: BinaryShare) -> Words:
+def conjunction_terms(x: BinaryShare, y: BinaryShare) -> Words:
+    """This party's XOR part of x AND y, without its part of zero: not for sending. Local."""
     terms = np.bitwise_and(x.own, y.own ^ y.next)
     terms ^= x.next & y.own
     return np.asarray(terms)
