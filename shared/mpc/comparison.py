@@ -9,6 +9,7 @@ Rounds by width, to packed bits or to numbers alike: 2 up to 6 bits, 3 up to 12,
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import DTypeLike
 
 from shared.mpc.arithmetic import conjunction, conjunction_terms, reshare_binary

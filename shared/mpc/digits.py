@@ -59,7 +59,7 @@ class Digits:
         shifts = (np.arange(self.count) * self.bits).astype(numbers.dtype)
         digits = (numbers << kind(self.padding)) >> shifts[:, None]
         digits &= kind(2**self.bits - 1)
-        return digits.astype(self.word)
+        return np.asarray(digits.astype(self.word))
 
 
 _NIBBLES: Final = np.array([0, 4, 8, 12], np.uint16)[:, None]
