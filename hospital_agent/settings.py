@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
@@ -28,6 +28,7 @@ SETTINGS_FILE: Final = "agent.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_PORT: Final = 8711
 
+Way = Literal["auto", "websocket", "long-poll"]
 Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
 
 
@@ -71,6 +72,18 @@ class LocalSection(BaseModel):
         return self
 
 
+class ComputeSection(BaseModel):
+    """`[compute]`: how frames of secret jobs go through the cloud.
+
+    `channel`: `auto` tries a WebSocket and falls back to long polls where a proxy lets none through; the other two fix
+    one of them.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    channel: Way = "auto"
+
+
 class AgentSettings(BaseSettings):
     """All settings of one agent. `cloud`: base URL; https, or http on this machine."""
 
@@ -84,6 +97,7 @@ class AgentSettings(BaseSettings):
     policy: Path = Path("policy.toml")
     data: DataSection = DataSection()
     local: LocalSection = LocalSection()
+    compute: ComputeSection = ComputeSection()
 
     @model_validator(mode="after")
     def _safe(self) -> AgentSettings:

@@ -13,15 +13,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 from hospital_agent.cloud import BusyError, Carrier, FullJitter, NoWebSocketError, Patience
+from hospital_agent.settings import Way
 from shared.errors import InternalError, PeerError
 from shared.ids import AgentId
 from shared.wire.relay import MAX_FRAME_BYTES, unwrap, wrap
 
-Way = Literal["auto", "websocket", "long-poll"]
-"""`auto`: a WebSocket, and long polls when none comes through."""
 Tell = Callable[[str], None]
 HELD_BYTES: Final = 64 * 2**20
 """Of one peer's frames that were not fetched yet; beyond, they are dropped and the peer's link sends them again."""

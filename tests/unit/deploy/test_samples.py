@@ -25,6 +25,7 @@ def test_the_agents_sample_is_read(tmp_path: Path) -> None:
     assert settings.data.path == tmp_path / "records.csv"
     assert settings.data.class_column == "diagnosis"
     assert not settings.data.synthetic
+    assert settings.compute.channel == "auto"
 
 
 def test_the_policys_sample_says_the_safe_defaults() -> None:
