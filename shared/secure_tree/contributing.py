@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from shared.errors import InternalError
 from shared.mpc.program import Spec
 from shared.mpc.prss import KEY_BYTES, Stream
-from shared.mpc.ring import U8, Words, word_of_width
+from shared.mpc.ring import U8, Words
 from shared.mpc.sharing import PARTIES, BinaryShare
 
 SEEDS: Final = 2
@@ -45,17 +45,17 @@ class BitBlock:
 
 @dataclass(frozen=True, slots=True)
 class WordBlock:
-    """One unsigned word a record, of as many bits as `width_bits` needs."""
+    """One unsigned word of this type a record."""
 
-    width_bits: int
+    dtype: np.dtype[Any]
 
     def packed_spec(self, records: int) -> Spec:
         """How the block travels."""
-        return Spec((records,), word_of_width(max(16, self.width_bits)))
+        return Spec((records,), self.dtype)
 
     def pack(self, block: Words) -> Words:
-        """Args: block: unsigned integers below 2^width_bits, shape (records,)."""
-        return block.astype(word_of_width(max(16, self.width_bits)))
+        """Args: block: words of this type, shape (records,)."""
+        return block
 
     def unpack(self, words: Words, records: int) -> Words:
         """The inverse of `pack`."""

@@ -16,7 +16,7 @@ COMPUTE_PARTIES: Final = 3
 MAX_RECORDS: Final = 2**24
 """Of all hospitals of a secret job together: above it no scale of the table is left that keeps products in a word."""
 DEFAULT_RECORDS: Final = 2**20
-MAX_HEIGHT: Final = 12
+MAX_HEIGHT: Final = 10
 """Of mode G: a layer has room for 2^height groups, and the opened result for as many leaves."""
 MAX_GRID_POINTS: Final = 4096
 

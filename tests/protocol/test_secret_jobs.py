@@ -211,7 +211,7 @@ MANIFEST_FAULTS: list[tuple[dict[str, Any], str]] = [
 GAIN_RATIO = {"profile": "secret-gainratio", "criterion": "gain-ratio", "max_depth": 3}
 GAIN_RATIO_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"max_depth": None}, "height of 1"),
-    ({"max_depth": 13}, "height of 1"),
+    ({"max_depth": 11}, "height of 1"),
     ({"split_on_zero_gain": True}, "best gain is 0"),
     ({"secret": {**SECRET, "open_empty": True}}, "mode id3 only"),
     ({"secret": {**SECRET, "grid": [{"attribute": 3, "points": ["1"]}]}}, "does not have"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shared.errors import InternalError
 from shared.mpc.program import Spec
+from shared.mpc.ring import U8, U16, U32, bits_of
 from shared.mpc.sharing import PARTIES
 from shared.secure_tree.contributing import (
     BitBlock,
@@ -24,7 +25,7 @@ from shared.secure_tree.contributing import (
     shares_of,
 )
 
-LAYOUT: Layout = (BitBlock(3), WordBlock(7), WordBlock(16), WordBlock(17), BitBlock(1))
+LAYOUT: Layout = (BitBlock(3), WordBlock(U8), WordBlock(U16), WordBlock(U32), BitBlock(1))
 
 
 def seeds(number: int) -> tuple[bytes, bytes]:
@@ -39,7 +40,7 @@ def blocks(records: int, number: int) -> list[np.ndarray]:
         if isinstance(block, BitBlock):
             made.append(generator.integers(0, 2, (block.rows, records), dtype=np.uint8))
         else:
-            made.append(generator.integers(0, 2**block.width_bits, records, dtype=np.uint32))
+            made.append(generator.integers(0, 2 ** bits_of(block.dtype), records, dtype=block.dtype))
     return made
 
 
