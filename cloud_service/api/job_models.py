@@ -13,7 +13,7 @@ from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
 from shared.wire.base import DecimalText
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, PaillierProfile, Profile
-from shared.wire.secret import COMPUTE_PARTIES, MAX_GRID_POINTS, MAX_RECORDS, Progress, Purpose, ResultKind
+from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS, Progress, Purpose, ResultKind
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 _PLAN: Final = JobPlan()
@@ -44,8 +44,8 @@ class SecretIn(BaseModel):
         _SECRET.open_empty
     )
     grid: Annotated[
-        dict[str, Annotated[list[DecimalText], Field(min_length=1, max_length=MAX_GRID_POINTS)]],
-        Field(description="gain-ratio: public points, by attribute, that thresholds are rounded up to"),
+        dict[str, DecimalText],
+        Field(description="gain-ratio: by attribute the public step that thresholds are rounded up to"),
     ] = {}
     max_records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] = _SECRET.max_records
     model: Annotated[str | None, Field(description="predict: the job whose shared tree is asked")] = None

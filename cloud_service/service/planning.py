@@ -23,7 +23,7 @@ SECRET_PROFILES: Final[Mapping[Mode, Profile]] = {"id3": "secret-id3", "gain-rat
 class SecretPlan:
     """What a person asks of a secret job. `compute_parties`: None for the first three of the invited.
 
-    `grid`: points by attribute name. The rest are those of the manifest's block of the same names.
+    `grid`: steps by attribute name. The rest are those of the manifest's block of the same names.
     """
 
     compute_parties: Sequence[str] | None = None
@@ -31,7 +31,7 @@ class SecretPlan:
     result: ResultKind = "open"
     result_parties: Sequence[str] | None = None
     open_empty: bool = False
-    grid: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    grid: Mapping[str, str] = field(default_factory=dict)
     max_records: int = DEFAULT_RECORDS
     model: str | None = None
 
@@ -70,8 +70,8 @@ def secret_spec(study: StudyView, plan: SecretPlan, invited: Sequence[str]) -> S
     unknown = [name for name in plan.grid if name not in places]
     if unknown:
         raise InputError("the study has no such attribute", where=f"grid {unknown[0][:200]!r}")
-    grid = [GridSpec(attribute=places[name], points=list(points)) for name, points in plan.grid.items()]
     try:
+        grid = [GridSpec(attribute=places[name], step=step) for name, step in plan.grid.items()]
         return SecretSpec(
             compute_parties=list(plan.compute_parties or invited[:COMPUTE_PARTIES]),
             purpose=plan.purpose,

@@ -18,7 +18,6 @@ MAX_RECORDS: Final = 2**24
 DEFAULT_RECORDS: Final = 2**20
 MAX_HEIGHT: Final = 10
 """Of mode G: a layer has room for 2^height groups, and the opened result for as many leaves."""
-MAX_GRID_POINTS: Final = 4096
 
 SecretProfile = Literal["secret-id3", "secret-gainratio"]
 ResultKind = Literal["open", "shared"]
@@ -26,10 +25,10 @@ Purpose = Literal["train", "predict"]
 
 
 class GridSpec(WireModel):
-    """Mode G: the public points that the thresholds of one attribute are rounded up to before they are opened."""
+    """Mode G: the public step, from the attribute's minimum on, to whose multiples its thresholds are rounded up."""
 
     attribute: Count
-    points: Annotated[list[DecimalText], Field(min_length=1, max_length=MAX_GRID_POINTS)]
+    step: DecimalText
 
 
 class SecretSpec(WireModel):

@@ -206,7 +206,7 @@ MANIFEST_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"secret": {**SECRET, "result": "shared"}}, "opens its tree"),
     ({"secret": {**SECRET, "result_parties": ["h2", "h1"]}}, "sorted"),
     ({"secret": {**SECRET, "model": "ab" * 16}}, "purpose predict"),
-    ({"secret": {**SECRET, "grid": [{"attribute": 0, "points": ["1"]}]}}, "no thresholds"),
+    ({"secret": {**SECRET, "grid": [{"attribute": 0, "step": "0.5"}]}}, "no thresholds"),
 ]
 GAIN_RATIO = {"profile": "secret-gainratio", "criterion": "gain-ratio", "max_depth": 3}
 GAIN_RATIO_FAULTS: list[tuple[dict[str, Any], str]] = [
@@ -214,7 +214,7 @@ GAIN_RATIO_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"max_depth": 11}, "height of 1"),
     ({"split_on_zero_gain": True}, "best gain is 0"),
     ({"secret": {**SECRET, "open_empty": True}}, "mode id3 only"),
-    ({"secret": {**SECRET, "grid": [{"attribute": 3, "points": ["1"]}]}}, "does not have"),
+    ({"secret": {**SECRET, "grid": [{"attribute": 3, "step": "0.5"}]}}, "does not have"),
     ({"secret": {**SECRET, "result": "shared"}, "publish_tree": True}, "cannot be published"),
     ({"secret": {**SECRET, "result": "shared", "result_parties": ["h1"]}}, "no result_parties"),
 ]
