@@ -27,7 +27,7 @@ class Channel(Protocol):
     def fileno(self) -> int:
         """The descriptor to wait on; -1 while there is none. It may change with every call of `receive`."""
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes | bytearray) -> None:
         """Take one frame for sending, without waiting; links keep what may be on its way bounded.
 
         Args: frame: at most `shared.wire.relay.MAX_FRAME_BYTES`; not changed afterwards.

@@ -1,0 +1,15 @@
+"""Small programs on shares for measuring what lies under every other one: rounds, and messages of one size."""
+
+from __future__ import annotations
+
+from shared.mpc.arithmetic import multiply
+from shared.mpc.program import Party, Program
+from shared.mpc.sharing import Share
+
+
+def products(party: Party, x: Share, y: Share, times: int) -> Program[Share]:
+    """x * y^times, one round a product."""
+    for _ in range(times):
+        with party.meter.phase("products"):
+            x = yield from multiply(party, x, y)
+    return x

@@ -1,0 +1,346 @@
+"""A reliable way to and from one peer: numbered frames, acknowledged, sent again when asked for.
+
+Rules that keep it sound:
+- a frame's bytes depend on the job's keys and the program's course only, never on the network, so that a number is
+  sealed twice only into the same bytes (AES-GCM allows one content a nonce), also after a restart;
+- a frame is kept until the peer has acknowledged it; a peer acknowledges what stands in its log;
+- whoever finds a gap or a new connection says which number it expects, and gets everything from there;
+- what does not open is counted and dropped: anybody on the way can make it. What opens and has another size or round
+  than the program expects is the peer's fault: the job fails.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+from hospital_agent.links.channel import Channel
+from hospital_agent.links.frame_log import Frame, FrameRecord
+from hospital_agent.links.pieces import Incoming, contents_of
+from shared.crypto.frames import Control, FrameOpener, FrameSealer, Pair, Place, Refusal, RefusedFrameError
+from shared.errors import JobCode, JobFailure, PrivetError
+from shared.mpc.program import Spec
+from shared.mpc.ring import Words
+from shared.rng import random_bytes
+
+WINDOW_BYTES: Final = 2**23
+"""Sealed and not yet acknowledged; what a peer keeps for us, and we for it."""
+AHEAD_BYTES: Final = 2**25
+"""Opened contents that the program has not asked for yet; beyond it, the peer has to wait."""
+_ACKNOWLEDGE_BYTES: Final = WINDOW_BYTES // 4
+_ACKNOWLEDGE_FRAMES: Final = 256
+_ASK_SECONDS: Final = (0.25, 15.0)
+"""First and longest wait before a silent peer is asked again."""
+_AGAIN_SECONDS: Final = 0.5
+"""On a way that was not cut, what was sent more recently is taken to be still under way."""
+_NONCE_BYTES: Final = 12
+
+
+class FramesGoneError(PrivetError):
+    """A peer asks for frames that are no longer kept: the program is to run again over the log."""
+
+
+class Link:
+    """Frames to and from one peer. place: of the peer in the log. clock: monotonic seconds."""
+
+    def __init__(
+        self, pair: Pair, channel: Channel, log: FrameRecord, place: int, clock: Callable[[], float]
+    ) -> None:
+        self.peer = pair.receiver
+        self.place = place
+        self.channel = channel
+        self.refused: Counter[Refusal] = Counter()
+        self.wire_bytes = 0
+        self.last_heard = clock()
+        self.peer_done = False
+        self._sealer, self._opener = FrameSealer(pair), FrameOpener(pair.reversed())
+        self._log, self._clock = log, clock
+        self._epoch, self._counter = log.starts, 0
+        self._peer_control = (0, 0)
+        self._live = False
+        self._cuts = channel.cuts
+        self._patience = _ASK_SECONDS[0]
+        self._asked_at = self._sent_at = clock()
+        self._heard = False
+        self._acknowledged = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """The state at the start of the program."""
+        self._contents: deque[tuple[int, int, Iterator[bytes | memoryview]]] = deque()
+        self._kept: deque[bytearray] = deque()
+        self._kept_bytes = 0
+        self._next_number = self._sent_up_to = 0
+        self._messages_out = self._messages_in = 0
+        self._expected = self._taken = 0
+        self._unacknowledged_frames = self._unacknowledged_bytes = 0
+        self._incoming: Incoming | None = None
+        self._inbox: deque[tuple[int, bytearray]] = deque()
+        self._inbox_bytes = 0
+
+    # --- the program's side -----------------------------------------------------------------------------------
+
+    def queue(self, arrays: Sequence[Words]) -> None:
+        """Begin to send a message; the arrays stay as they are until `sent`."""
+        if any(words.nbytes for words in arrays):
+            self._contents.append((self._messages_out, self._taken, contents_of(arrays)))
+            self._messages_out += 1
+
+    @property
+    def sent(self) -> bool:
+        """Whether all that was queued is sealed and on its way."""
+        return not self._contents and not (self._live and self._heard and self.channel.wants_to_write)
+
+    def expect(self, specs: Sequence[Spec]) -> None:
+        """Begin to receive a message. Raises: JobFailure: what came already is another message."""
+        self._incoming = incoming = Incoming(specs)
+        while self._inbox and not incoming.complete:
+            round_number, content = self._inbox.popleft()
+            self._inbox_bytes -= len(content)
+            self._check(incoming, round_number, len(content))
+            incoming.fill(content)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the expected message is there, or none is expected."""
+        return self._incoming is None or self._incoming.complete
+
+    def take_message(self) -> tuple[Words, ...]:
+        """The arrays of the expected message, which is complete."""
+        incoming, self._incoming = self._incoming, None
+        if incoming is None:
+            return ()
+        if incoming.frames_in_all:
+            self._taken += incoming.frames_in_all
+            self._messages_in += 1
+        return incoming.arrays
+
+    @property
+    def all_acknowledged(self) -> bool:
+        """Whether the peer has everything."""
+        return not self._contents and self._acknowledged >= self._next_number
+
+    # --- the channel's side -----------------------------------------------------------------------------------
+
+    def go_live(self) -> None:
+        """The log is used up: from here on frames go over the channel."""
+        self._live = True
+        self._cuts = self.channel.cuts
+        self._greet()
+
+    def rewind(self) -> None:
+        """Back to the start of the program, to run again over the log; what the peer has said stays known."""
+        self._live = False
+        self._begin()
+
+    def service(self) -> bool:
+        """Send and receive what can be without waiting; whether anything moved.
+
+        Raises: JobFailure: the peer's message has another size or round than expected. FramesGoneError.
+        """
+        self._notice_cuts()
+        moved = self.push()
+        while self._inbox_bytes < AHEAD_BYTES and (frame := self.channel.receive()) is not None:
+            moved = True
+            self.wire_bytes += len(frame)
+            self._notice_cuts()
+            self.take(frame)
+            if self._incoming is not None and self._incoming.complete:
+                break
+        self._notice_cuts()
+        return self.push() or moved
+
+    def _notice_cuts(self) -> None:
+        if self.channel.cuts != self._cuts:
+            self._cuts = self.channel.cuts
+            self._heard = False
+            self._greet()
+
+    def push(self) -> bool:
+        """Seal and send what the window allows; whether anything moved."""
+        moved = False
+        may_send = self._heard and (self._live or self._sent_up_to < self._next_number)
+        if may_send and self._sent_up_to < self._next_number:
+            first = self._next_number - len(self._kept)
+            self._sent_up_to = max(self._sent_up_to, first)
+            for number in range(self._sent_up_to, self._next_number):
+                self._send(self._kept[number - first])
+            self._sent_up_to, moved = self._next_number, True
+        while self._contents and self._has_room:
+            round_number, taken, contents = self._contents[0]
+            content = next(contents, None)
+            if content is None:
+                self._contents.popleft()
+                continue
+            self._seal(Place(self._next_number, taken, round_number), content)
+            moved = True
+        return moved
+
+    @property
+    def _has_room(self) -> bool:
+        return self._kept_bytes < WINDOW_BYTES or not (self._live or self._heard)
+
+    def _seal(self, place: Place, content: bytes | memoryview) -> None:
+        self._next_number += 1
+        if place.number < self._acknowledged:
+            self._sent_up_to = self._next_number
+            return
+        frame = self._sealer.seal(place, content)
+        self._kept.append(frame)
+        self._kept_bytes += len(frame)
+        if self._heard:
+            self._send(frame)
+            self._sent_up_to = self._next_number
+        elif not self._live:
+            self._drop_kept(lambda: self._kept_bytes > WINDOW_BYTES)
+
+    def _drop_kept(self, too_many: Callable[[], bool]) -> None:
+        while self._kept and too_many():
+            self._kept_bytes -= len(self._kept.popleft())
+
+    def _send(self, frame: Frame) -> None:
+        self._sent_at = self._clock()
+        self.channel.send(frame)
+
+    # --- what comes -------------------------------------------------------------------------------------------
+
+    def recognises(self, frame: Frame) -> bool:
+        """Whether this is a fresh control frame of the peer: proof that a new connection is the peer's."""
+        try:
+            if self._opener.place(frame) is not None:
+                return False
+            control = self._opener.open_control(frame)
+        except RefusedFrameError as error:
+            self.refused[error.reason] += 1
+            return False
+        return (control.epoch, control.counter) > self._peer_control
+
+    def take(self, frame: Frame) -> None:
+        """Deal with a frame that the channel brought."""
+        try:
+            place = self._opener.place(frame)
+            if place is None:
+                self._obey(self._opener.open_control(frame))
+            elif not self._live:
+                return  # what the log does not hold is asked for when it is used up
+            elif place.number == self._expected:
+                self._open(frame, place)
+                self._log.append(self.place, frame)
+                self._note_taken(place, len(frame))
+            else:
+                self._misplaced(place)
+        except RefusedFrameError as error:
+            self.refused[error.reason] += 1
+
+    def take_logged(self, frame: Frame) -> bool:
+        """Deal with a frame of the log; False: it is damaged."""
+        try:
+            place = self._opener.place(frame)
+            if place is None or place.number != self._expected:
+                return False
+            self._open(frame, place)
+        except RefusedFrameError:
+            return False
+        self._expected += 1
+        return True
+
+    def _open(self, frame: Frame, place: Place) -> None:
+        size = self._opener.content_bytes(frame)
+        incoming = self._incoming
+        if incoming is None or incoming.complete:
+            self._inbox.append((place.round, self._opener.open(frame, place)))
+            self._inbox_bytes += size
+            return
+        target = incoming.next_target
+        if target is not None and len(target) == size and place.round == self._messages_in:
+            self._opener.open_into(frame, place, target)
+            incoming.pass_on()
+            return
+        content = self._opener.open(frame, place)
+        self._check(incoming, place.round, size)
+        incoming.fill(content)
+
+    def _check(self, incoming: Incoming, round_number: int, size: int) -> None:
+        if round_number != self._messages_in or size != incoming.next_bytes:
+            raise JobFailure(
+                JobCode.SHARE_INCONSISTENT,
+                f"{self.peer} sent a message of another shape or round than the program has here: "
+                f"message {self._messages_in} was expected with {incoming.next_bytes} bytes in its next frame, "
+                f"message {round_number} came with {size}; the job ends here",
+            )
+
+    def _note_taken(self, place: Place, size: int) -> None:
+        self._expected += 1
+        self.last_heard, self._patience = self._clock(), _ASK_SECONDS[0]
+        self._acknowledge_up_to(place.acknowledgement)
+        self._unacknowledged_frames += 1
+        self._unacknowledged_bytes += size
+        if (
+            self._unacknowledged_bytes >= _ACKNOWLEDGE_BYTES
+            or self._unacknowledged_frames >= _ACKNOWLEDGE_FRAMES
+        ):
+            self.say()
+
+    def _misplaced(self, place: Place) -> None:
+        if place.number < self._expected:
+            self.refused[Refusal.REPEATED] += 1
+            return
+        self.refused[Refusal.OUT_OF_ORDER] += 1
+        if self._clock() - self._asked_at >= _ASK_SECONDS[0]:
+            self.say(ask=True)
+
+    def _acknowledge_up_to(self, number: int) -> None:
+        self._acknowledged = max(self._acknowledged, number)
+        self._drop_kept(lambda: self._next_number - len(self._kept) < self._acknowledged)
+
+    # --- outside the order ------------------------------------------------------------------------------------
+
+    def say(self, *, ask: bool = False, answer: bool = False, done: bool = False) -> None:
+        """Tell the peer which frame is expected next; ask: and to send from there; answer: and to tell the same."""
+        self._log.flush()
+        self._counter += 1
+        self._unacknowledged_frames = self._unacknowledged_bytes = 0
+        if ask:
+            self._asked_at = self._clock()
+        control = Control(self._epoch, self._counter, self._expected, ask, answer, done)
+        self.channel.send(self._sealer.seal_control(control, random_bytes(_NONCE_BYTES)))
+
+    def remind(self) -> None:
+        """Called now and then while the program waits for this peer: ask again, less and less often."""
+        now = self._clock()
+        if self._live and now - max(self._asked_at, self.last_heard) >= self._patience:
+            self._patience = min(2 * self._patience, _ASK_SECONDS[1])
+            self._greet()
+
+    def _greet(self) -> None:
+        self.say(ask=True, answer=True)
+
+    def _obey(self, control: Control) -> None:
+        order = (control.epoch, control.counter)
+        if order <= self._peer_control:
+            raise RefusedFrameError(Refusal.REPEATED)
+        is_new_start = control.epoch > self._peer_control[0]
+        self._peer_control = order
+        self.last_heard = self._clock()
+        self.peer_done = control.done
+        if is_new_start:
+            self._acknowledged = control.expected
+        self._acknowledge_up_to(control.expected)
+        was_heard, self._heard = self._heard, True
+        if control.ask:
+            self._send_again_from(control.expected, at_once=is_new_start or not was_heard)
+        if control.answer and self._live:
+            self.say(ask=True)
+
+    def _send_again_from(self, number: int, *, at_once: bool) -> None:
+        if number >= self._next_number:
+            return
+        if number < self._next_number - len(self._kept):
+            if number == self._acknowledged:
+                raise FramesGoneError(
+                    f"{self.peer} asks again for frame {number}; the program runs again over the log"
+                )
+            raise RefusedFrameError(Refusal.REPEATED)
+        if at_once or self._clock() - self._sent_at >= _AGAIN_SECONDS:
+            self._sent_up_to = min(self._sent_up_to, number)
