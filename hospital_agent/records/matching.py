@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table, refuse_duplicate_names
 from shared.errors import InputError
-from shared.tree.schema import Attribute, Schema, UnknownValueError
+from shared.tree.numbers import UnknownValueError
+from shared.tree.schema import Attribute, Schema
 
 
 @dataclass(frozen=True, slots=True)

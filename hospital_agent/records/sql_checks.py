@@ -13,7 +13,8 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import place
 from hospital_agent.records.sql_values import Spellings, SqlColumns, text_of
 from shared.errors import InputError
-from shared.tree.schema import Attribute, Schema, UnknownValueError
+from shared.tree.numbers import UnknownValueError
+from shared.tree.schema import Attribute, Schema
 
 _MAX_DISTINCT: Final = 1000
 """Distinct texts of a column: more than any study lists, several spellings of each included."""

@@ -50,13 +50,6 @@ def f_table(records: int, s: int) -> Integers:
     return np.fromiter((f_entry(x, s) for x in range(records + 1)), dtype=np.int64, count=records + 1)
 
 
-def group_starts(ends: ArrayLike) -> Integers:
-    """The first position of each position's group. Args: ends: 1 marks the last element of a group, shape (n,)."""
-    flags = np.asarray(ends, dtype=bool)
-    first = np.concatenate(([True], flags[:-1]))
-    return np.maximum.accumulate(np.where(first, np.arange(flags.size), 0))
-
-
 def class_counts(labels: ArrayLike, ends: ArrayLike, label_count: int) -> tuple[Integers, Integers]:
     """Records per class up to each position of its group, and of the whole group: `s0_k` and `s*_k`.
 

@@ -16,7 +16,8 @@ from typing import Final, Literal
 
 from shared.errors import InputError
 from shared.tree.model import Node, Split, Tree
-from shared.tree.schema import Attribute, Schema, UnknownValueError
+from shared.tree.numbers import UnknownValueError
+from shared.tree.schema import Attribute, Schema
 
 Disclosure = Literal["class", "probability", "counts"]
 Value = str | int | float | None

@@ -1,20 +1,21 @@
 """Attributes, their ordered values, and the ordered classes: what every hospital's records look like.
 
 Indices into these lists are what cells, paths and trees are made of (protocol section 3). A schema comes
-from the signed manifest, never from local data. Limits are those of protocol section 13.
+from the signed manifest, never from local data. Limits are those of protocol section 13. Numbers that mode G
+compares as they are, without cut points, are the business of `numbers`.
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from shared.errors import InputError
+from shared.tree.numbers import FixedPoint, UnknownValueError, parse_number
 from shared.tree.schema_checks import (
     check_distinct,
     check_list,
@@ -34,11 +35,8 @@ MAX_CELLS: Final = 2**20
 MISSING_NAMES: Final = ("", "missing")
 """How a categorical attribute may list the value that an empty field stands for, in order of preference."""
 
-_NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
-
-
-class UnknownValueError(InputError):
-    """A field that the schema has no code for. The text names the attribute, never the field's content."""
+TreatAs = Literal["ordered", "equality"]
+"""How mode G tests an attribute of listed values: by their order, or whether it is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +44,16 @@ class Attribute:
     """One attribute: ordered values, and for a numeric one the public cut points between them.
 
     With k cuts, `values` names the k+1 intervals `<= cut_1`, ..., `> cut_k` in order; one further value,
-    if there is one, stands for an empty field. `cuts` is None for a categorical attribute.
+    if there is one, stands for an empty field. `cuts` is None for a categorical attribute. With `fixed_point` the
+    attribute has no listed values at all: its numbers are compared as they are, in mode G only. `treat_as`: what
+    mode G makes of listed values.
     """
 
     name: str
     values: tuple[str, ...]
     cuts: tuple[Decimal, ...] | None = None
+    fixed_point: FixedPoint | None = None
+    treat_as: TreatAs | None = None
     _codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -66,34 +68,40 @@ class Attribute:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the values are intervals between cut points."""
-        return self.cuts is not None
+        """Whether a record's field is a number: one that cut points place, or one in fixed point."""
+        return self.cuts is not None or self.fixed_point is not None
 
     @property
     def missing_code(self) -> int | None:
         """The code of an empty field, or None where the schema has no value for it."""
+        if self.fixed_point is not None:
+            number = self.fixed_point.missing
+            return None if number is None else self.fixed_point.code_of(self.name, number)
         if self.cuts is not None:
             return len(self.values) - 1 if len(self.values) == len(self.cuts) + 2 else None
         return next((self._codes[name] for name in MISSING_NAMES if name in self._codes), None)
 
     def code_of(self, text: str) -> int:
-        """The index of the value that a record's field stands for.
+        """The index of the value that a record's field stands for, or its fixed-point code.
 
         A listed text of a categorical attribute is taken as it is; a number goes to the left of a cut that
         it equals.
-        Raises: UnknownValueError: not listed, not a finite number, or empty without a value for it.
+        Raises: UnknownValueError: not listed, not a finite number, empty without a value for it, or not in the
+            declared range and decimals.
         """
-        if self.cuts is None and text in self._codes:
+        if not self.is_numeric and text in self._codes:
             return self._codes[text]
         if not text.strip():
             return self._code_of_empty()
+        if self.fixed_point is not None:
+            return self.fixed_point.code_of(self.name, parse_number(self.name, text.strip()))
         if self.cuts is None:
             raise UnknownValueError(
                 "a value that the schema does not list",
                 where=f"attribute {self.name!r}",
                 remedy="Correct the field, or have the study's schema list the value.",
             )
-        return bisect_left(self.cuts, self._number(text.strip()))
+        return bisect_left(self.cuts, parse_number(self.name, text.strip()))
 
     def _code_of_empty(self) -> int:
         code = self.missing_code
@@ -104,15 +112,6 @@ class Attribute:
                 remedy="Fill the field, or have the study's schema list a value for missing.",
             )
         return code
-
-    def _number(self, text: str) -> Decimal:
-        if _NUMBER.fullmatch(text) is None:
-            raise UnknownValueError(
-                "expected a finite decimal number such as 37.5",
-                where=f"attribute {self.name!r}",
-                remedy="Correct the field; NaN, infinity, units and thousands separators are refused.",
-            )
-        return Decimal(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +150,17 @@ class Schema:
         return sum(len(attribute.values) for attribute in self.attributes) * len(self.classes)
 
     @property
+    def is_countable(self) -> bool:
+        """Whether every attribute has listed values, as all modes need but mode G."""
+        return all(attribute.fixed_point is None for attribute in self.attributes)
+
+    @property
     def class_count(self) -> int:
         """Number of classes."""
         return len(self.classes)
 
     def value_count(self, attribute: int) -> int:
-        """Number of values of the attribute with this index."""
+        """Number of values of the attribute with this index; 0 for numbers in fixed point."""
         return len(self.attributes[attribute].values)
 
     def class_code(self, text: str) -> int:
@@ -199,23 +203,45 @@ def interval_names(cuts: Sequence[Decimal]) -> tuple[str, ...]:
 
 def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
     cuts = None if attribute.cuts is None else [format(cut, "f") for cut in attribute.cuts]
-    return {"name": attribute.name, "values": list(attribute.values), "cuts": cuts}
+    form: dict[str, Any] = {"name": attribute.name, "values": list(attribute.values), "cuts": cuts}
+    if attribute.fixed_point is not None:
+        form["numeric"] = attribute.fixed_point.to_json()
+    if attribute.treat_as is not None:
+        form["treat_as"] = attribute.treat_as
+    return form
 
 
 def _attribute_from_json(data: Any, index: int) -> Attribute:
     where = f"schema attribute {index + 1}"
-    entry = members(data, {"name", "values", "cuts"}, where, optional={"cuts"})
+    optional = {"cuts", "numeric", "treat_as"}
+    entry = members(data, {"name", "values", *optional}, where, optional=optional)
     name = text_of(entry["name"], where)
-    cuts = entry.get("cuts")
+    cuts, numeric = entry.get("cuts"), entry.get("numeric")
     points = (
         None if cuts is None else tuple(parse_cut(name, text_of(cut, where)) for cut in listed(cuts, where))
     )
-    return Attribute(name, tuple(text_of(value, where) for value in listed(entry["values"], where)), points)
+    return Attribute(
+        name,
+        tuple(text_of(value, where) for value in listed(entry["values"], where)),
+        points,
+        None if numeric is None else FixedPoint.from_json(name, numeric),
+        entry.get("treat_as"),
+    )
 
 
 def _check_attribute(attribute: Attribute) -> None:
     check_name(attribute.name, "attribute")
     where = f"attribute {attribute.name!r}"
+    if attribute.fixed_point is not None:
+        if attribute.values or attribute.cuts is not None or attribute.treat_as is not None:
+            raise InputError(
+                "a numeric attribute in fixed point has no values, no cuts and no treat_as",
+                where=where,
+                remedy="Give either its range and decimals, or its cut points.",
+            )
+        return
+    if attribute.treat_as not in (None, *get_args(TreatAs)):
+        raise InputError("expected ordered or equality for treat_as", where=where)
     check_list(attribute.values, "values", MAX_VALUES, where)
     if attribute.cuts is None:
         return

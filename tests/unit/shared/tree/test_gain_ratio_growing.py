@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shared.errors import InputError, InternalError
 from shared.tree.gain_ratio_growing import GainRatioRules, GroupLeaf, GroupTest, grow_by_gain_ratio
-from shared.tree.gain_ratio_layer import f_table, group_starts, table_scale
+from shared.tree.gain_ratio_layer import f_table, table_scale
 from tests.support.exact_gain_ratio import GainRatioSetting, exact_gain_ratio_tree
 from tests.support.numeric_samples import gain_ratio_rules, nested, numeric_samples
 
@@ -129,7 +129,3 @@ def test_rules_that_no_manifest_says(wrong: dict[str, int]) -> None:
 def test_inputs_that_do_not_fit(keys: np.ndarray, labels: np.ndarray, grid: tuple[int, ...]) -> None:
     with pytest.raises(InternalError, match="expected"):
         grow_by_gain_ratio(keys, labels, 2, GainRatioRules(2, grid=grid))
-
-
-def test_group_starts() -> None:
-    assert group_starts([0, 0, 1, 1, 0, 1]).tolist() == [0, 0, 0, 3, 4, 4]

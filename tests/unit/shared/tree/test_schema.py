@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import InputError
-from shared.tree.schema import Attribute, Schema, UnknownValueError, interval_names
+from shared.tree.numbers import UnknownValueError
+from shared.tree.schema import Attribute, Schema, interval_names
 
 FEVER = Attribute.numeric("temperature", ["37.5", "38"], missing="not measured")
 PAIN = Attribute("pain", ("no", "yes"))
