@@ -26,7 +26,7 @@ def bits_to_arithmetic(party: Party, bits: BinaryShare, dtype: DTypeLike = U32) 
     """XOR-shared 0/1 words of any type and shape to numbers 0 and 1 of a ring.
 
     The first half a is P0's, the second b is known to P1 and P2: a XOR b = b + a (1 - 2 b), local in parts of a.
-    Source: MR18 in docs/sources.md, section 5.4.1 (bit to arithmetic), with one input by P0 in place of two.
+    Source: MR18 in docs/sources.md, bits to numbers by products of one party's value with a bit two parties know.
     Args: bits: words 0 or 1. dtype: uint32 or uint64.
     Rounds: 2. Sends: 3 words of dtype a bit. Leaks: nothing.
     """
@@ -76,7 +76,7 @@ def widen(party: Party, x: Share, lowest: int = 0) -> Program[Share]:
 
     The three parts sum to x + 2^32 k as integers, so the parts of x minus 2^32 times a share of k are the result. P0
     knows the carry of x_0 + x_1; with msb(x) = 0, the second addition carries iff one of its operands has its top bit.
-    Source: the idea of Ents (docs/sources.md), conversion of a positive number to a larger ring at constant cost.
+    Source: Ents 2024 in docs/sources.md, conversion of a positive number to a larger ring at constant cost.
     Deviation: only the count of carries is shared again, in Z_2^32.
     Args: x: uint32, any shape, lowest <= x < lowest + 2^31 as signed numbers.
     Rounds: 2. Sends: 16 bytes an element. Leaks: nothing.
@@ -142,7 +142,7 @@ def to_binary(party: Party, x: Share, width_bits: int) -> Program[BinaryShare]:
     """The low bits of every element, bit by bit (bit decomposition).
 
     Digits know their bits and carries up to a carry that comes in; a Sklansky tree over the digits brings it.
-    Source: MR18 in docs/sources.md, section 5.3.
+    Source: MR18 in docs/sources.md, share conversion by parallel prefix adders.
     Args: x: shape (n,), uint32 or uint64; width_bits: 1 to the ring's bits.
     Returns: packed bits, shape (width_bits, ceil(n / 64)), lowest bit first.
     Rounds: 2 up to 6 bits, 3 up to 12, 4 up to 24, 5 up to 48, 6 up to 64. Sends: by width and element, 33 bytes for

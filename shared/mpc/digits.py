@@ -8,7 +8,7 @@ Of the top digit the table says U(b) = top bit of a + b, of the lower ones U(b) 
 cases U(b + 1) XOR U(b) tells whether a carry that comes in turns the result, where U(2^q) stands for NOT U(0) in the
 lower digits and for U(0) in the top one. So one word a digit serves both.
 
-Deviation: MR18 (docs/sources.md, section 5.3) adds three numbers bit by bit; here it is two numbers and digits.
+Deviation: MR18 (docs/sources.md, share conversion) adds three numbers bit by bit; here it is two, and digits.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Both end one gate early, with XOR parts of the result: the caller shares them again (`arithmetic.reshare_binary`) or
 opens them under a mask (`shared.mpc.masked_bits`).
 
-Source: MR18 in docs/sources.md, section 5.3 (parallel prefix adders over shares); only the top carry is computed, so
+Source: MR18 in docs/sources.md, share conversion by parallel prefix adders; only the top carry is computed, so
 the tree halves at every level.
 """
 

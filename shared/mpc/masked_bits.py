@@ -5,7 +5,7 @@ opened bit is uniform whatever z is, so it says nothing; z = c + r - 2 c r is th
 does not depend on data and travels in the rounds before. Nothing is opened here in the sense of
 `shared.mpc.opening`: no party learns a value of the computation.
 
-Source: RW19 in docs/sources.md, section 3 (doubly-shared random bits).
+Source: RW19 in docs/sources.md, random bits shared in two ways (there called daBits).
 """
 
 from __future__ import annotations
