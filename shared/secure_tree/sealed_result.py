@@ -73,8 +73,13 @@ def part_specs(arrays: Sequence[Spec]) -> tuple[Spec, ...]:
     return (Spec((NONCE_BYTES,), U8), *arrays)
 
 
-def agreed_record(commitments: Sequence[Words]) -> str:
-    """The canonical record of a sealed result, once both holders of each part are seen to say the same.
+def sealed_record(results: Sequence[Sequence[str]]) -> str:
+    """The canonical record of sealed results. Args: results: of each, what `agreed_commitments` gave."""
+    return canonical_json({"sealed": [list(hashes) for hashes in results]}).decode()
+
+
+def agreed_commitments(commitments: Sequence[Words]) -> list[str]:
+    """The hashes of parts 0, 1, 2 in hex, once both holders of each part are seen to say the same.
 
     Args: commitments: as P_0, P_1, P_2 gave them.
     Raises: JobFailure: `share_inconsistent`: two holders of a part say different things.
@@ -83,13 +88,13 @@ def agreed_record(commitments: Sequence[Words]) -> str:
     for holder in range(PARTIES):
         if halves[holder - 1][1] != halves[holder][0]:
             raise _inconsistent(holder)
-    return canonical_json({"sealed": [own.hex() for own, _ in halves]}).decode()
+    return [own.hex() for own, _ in halves]
 
 
 def combine_sealed(parts: Sequence[Sequence[Words]], commitments: Sequence[Words]) -> tuple[Words, ...]:
     """The arrays of a result from its three parts.
 
-    Args: parts: parts 0, 1, 2, each with its nonce. commitments: as for `agreed_record`, which has held.
+    Args: parts: parts 0, 1, 2, each with its nonce. commitments: as for `agreed_commitments`, which has held.
     Raises: JobFailure: `share_inconsistent`: a part is not the one that its holders committed to.
     """
     for holder, part in enumerate(parts):

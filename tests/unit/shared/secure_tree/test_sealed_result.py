@@ -12,10 +12,11 @@ from shared.mpc.sharing import Share
 from shared.secure_tree.sealed_result import (
     COMMITMENTS,
     SealedShare,
-    agreed_record,
+    agreed_commitments,
     combine_sealed,
     part_specs,
     seal_result,
+    sealed_record,
 )
 from tests.support.mpc import arithmetic, seeded_random_bytes
 
@@ -39,9 +40,9 @@ def test_the_parts_add_up_to_the_result_and_both_holders_commit_alike() -> None:
     three = sealed()
     commitments = [share.commitments() for share in three]
     assert all(Spec.of(words) == COMMITMENTS for words in commitments)
-    record = agreed_record(commitments)
-    assert record == agreed_record([share.commitments() for share in sealed()])
-    assert record != agreed_record([share.commitments() for share in sealed(2)])
+    record = sealed_record([agreed_commitments(commitments)])
+    assert record == sealed_record([agreed_commitments([share.commitments() for share in sealed()])])
+    assert record != sealed_record([agreed_commitments([share.commitments() for share in sealed(2)])])
     parts = [share.own_part() for share in three]
     assert tuple(map(Spec.of, parts[0])) == part_specs([Spec.of(values) for values in VALUES])
     assert all(np.array_equal(x, y) for x, y in zip(parts[1], three[0].next_part(), strict=True))
@@ -61,7 +62,7 @@ def test_holders_of_a_part_that_commit_to_different_things_are_noticed(holder: i
         changed = [words.copy() for words in commitments]
         changed[holder][half] ^= 1
         with pytest.raises(JobFailure) as failure:
-            agreed_record(changed)
+            agreed_commitments(changed)
         assert failure.value.code is JobCode.SHARE_INCONSISTENT
 
 
