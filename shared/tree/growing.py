@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any, Final
 
-from shared.errors import InputError, InternalError
+from shared.errors import InternalError
 from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
 from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
 from shared.tree.growth_rules import GrowthRules
@@ -46,16 +46,7 @@ class Growth:
 
     @classmethod
     def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> Growth:
-        """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes.
-
-        Raises: InputError: an attribute without listed values, which no count is kept of.
-        """
-        if not schema.is_countable:
-            raise InputError(
-                "a numeric attribute without cut points needs the mode gain-ratio",
-                where="schema",
-                remedy="Give the attribute cut points, or train in the mode gain-ratio.",
-            )
+        """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes."""
         return cls(schema, rules, mh, start_state(mh), (root_node(schema),), {}, ())
 
     @property

@@ -150,11 +150,6 @@ class Schema:
         return sum(len(attribute.values) for attribute in self.attributes) * len(self.classes)
 
     @property
-    def is_countable(self) -> bool:
-        """Whether every attribute has listed values, as all modes need but mode G."""
-        return all(attribute.fixed_point is None for attribute in self.attributes)
-
-    @property
     def class_count(self) -> int:
         """Number of classes."""
         return len(self.classes)

@@ -29,16 +29,40 @@ SECRET_CRITERIA: Final[dict[str, Criterion]] = {
 """The secret profiles, and what each chooses its splits by."""
 
 
+class NumericSpec(WireModel):
+    """The range and the precision of an attribute whose numbers mode G compares as they are.
+
+    A number x has the code `(x - minimum) * 10^decimals`, of at most 32 bits. `missing`: the number that an empty field
+    counts as; without it an empty field is refused.
+    """
+
+    minimum: Decimal
+    maximum: Decimal
+    decimals: Annotated[int, Field(ge=0, le=17)]
+    missing: Annotated[Decimal | None, Field(exclude_if=is_absent)] = None
+
+
 class AttributeSpec(WireModel):
     """One attribute: its ordered values, and for a numeric one the public cut points between them.
 
     With k cuts there are k+1 intervals, in order `<= cut_1`, ..., `> cut_k`, and `values` names them in that
-    order; a further value, if there is one, stands for an empty field.
+    order; a further value, if there is one, stands for an empty field. An attribute with `numeric` has neither values
+    nor cuts. `treat_as`: how mode G tests listed values, by their order or one by one.
     """
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    values: Annotated[list[Text], Field(min_length=1, max_length=MAX_VALUES)]
+    values: Annotated[list[Text], Field(max_length=MAX_VALUES)]
     cuts: Annotated[list[Decimal], Field(max_length=MAX_VALUES - 1)] | None = None
+    numeric: Annotated[NumericSpec | None, Field(exclude_if=is_absent)] = None
+    treat_as: Annotated[Literal["ordered", "equality"] | None, Field(exclude_if=is_absent)] = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.numeric is None) != bool(self.values):
+            raise ValueError("an attribute has either values or numeric, its range and decimals")
+        if self.numeric is not None and (self.cuts is not None or self.treat_as is not None):
+            raise ValueError("numeric: an attribute with it has no cuts and no treat_as")
+        return self
 
 
 class ClassSpec(WireModel):
@@ -103,6 +127,8 @@ class Manifest(WireModel):
     def _consistent(self) -> Self:
         if (self.secret is not None) != (self.profile in SECRET_CRITERIA):
             raise ValueError("secret: the block belongs to the profiles secret-id3 and secret-gainratio")
+        if self.profile != "secret-gainratio" and any(a.numeric for a in self.schema_.attributes):
+            raise ValueError("numeric: attributes without cut points are for the profile secret-gainratio")
         if self.secret is not None:
             self._check_secret(self.secret)
         return self
@@ -134,6 +160,10 @@ class Manifest(WireModel):
                     "split_on_zero_gain: mode gain-ratio ends where the best gain is 0",
                 ),
                 (secret.open_empty, "open_empty: of mode id3 only"),
+                (
+                    any(not (a.numeric or a.cuts or a.treat_as) for a in self.schema_.attributes),
+                    "treat_as: mode gain-ratio needs ordered or equality for each attribute of listed values",
+                ),
                 (
                     any(entry.attribute >= len(self.schema_.attributes) for entry in secret.grid),
                     "grid: it names an attribute that the schema does not have",
