@@ -1,0 +1,97 @@
+"""Products of secret matrices whose results are small: sums of many products modulo 2^k, by floating-point units.
+
+A count of at most N records is known by its residue modulo 2^k, k = bits of N + 1. Residues below 2^k, read as
+signed numbers, multiply and add up exactly in a double as long as no sum reaches 2^53, so BLAS does the work of this
+exact integer arithmetic; sums are reduced before they can reach it. Nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from shared.mpc.arithmetic import reshare
+from shared.mpc.halves import DEALER, deal_pair, half_of
+from shared.mpc.program import Party, Program
+from shared.mpc.ring import U32, Words, bits_of
+from shared.mpc.sharing import Share
+
+MOST_BITS: Final = 26
+"""Residues of more bits would leave no room to add two products in a double."""
+_EXACT_BITS: Final = 53
+_BLOCK_COLUMNS: Final = 2**13
+
+
+@dataclass(frozen=True, slots=True)
+class SecretMatrix:
+    """A shared matrix, shape (rows, n), ready to be multiplied from the left many times.
+
+    `sums`, `owns`: this party's parts i plus i + 1, and part i, as signed residues modulo 2^bits (int32).
+    """
+
+    sums: NDArray[np.int32] = field(repr=False)
+    owns: NDArray[np.int32] = field(repr=False)
+    bits: int
+
+    @classmethod
+    def of(cls, parts: list[Share], bits: int) -> SecretMatrix:
+        """Rows of several uint32 shares of shape (.., n), one below the other. Args: bits: at most 26."""
+        if not 1 <= bits <= MOST_BITS:
+            raise ValueError(f"products are exact for residues of 1 to {MOST_BITS} bits, not {bits}")
+        sums = np.concatenate([_residues(part.own + part.next, bits) for part in parts])
+        owns = np.concatenate([_residues(part.own, bits) for part in parts])
+        return cls(sums, owns, bits)
+
+    def multiplied(self, party: Party, x: Share) -> Program[Share]:
+        """x times the transposed matrix: entry (u, r) is sum_i x[u, i] * matrix[r, i].
+
+        Source: AFLNO16 in docs/sources.md, section 3.1 (multiplication), summed before it is masked.
+        Args: x: uint32, shape (u, n).
+        Returns: uint32, shape (u, rows); only the low `bits` bits mean anything.
+        Rounds: 1. Sends: 12 bytes an entry of the result. Leaks: nothing.
+        """
+        total = np.zeros((len(x), len(self.sums)), np.int64)
+        step = min(_BLOCK_COLUMNS, 2 ** max(0, _EXACT_BITS - 1 - 2 * (self.bits - 1)))
+        for start in range(0, x.shape[1], step):
+            block = np.s_[:, start : start + step]
+            product = _doubles(_residues(x.own[block], self.bits)) @ _doubles(self.sums[block]).T
+            product += _doubles(_residues(x.next[block], self.bits)) @ _doubles(self.owns[block]).T
+            total += product.astype(np.int64)
+        return (yield from reshare(party, total.astype(U32)))
+
+    def row_sums(self) -> Words:
+        """This party's additive part of the sum of each row, uint32, only the low `bits` bits meaning anything."""
+        return np.asarray(self.owns.sum(axis=1, dtype=np.int64).astype(U32))
+
+
+def lifted(party: Party, x: Share, bits: int, dtype: DTypeLike) -> Program[Share]:
+    """The same numbers in a larger ring, from their residues modulo 2^bits.
+
+    x = a + b - 2^bits w with a known to P0 and b to P1 and P2, both below 2^bits. As x < 2^(bits - 1), the wrap w is
+    the OR of the top bits of a and of b: P0 deals its own, and the rest is local.
+    Args: x: uint32, 0 <= x < 2^(bits - 1), any shape. bits: at most 31. dtype: uint32 or uint64.
+    Rounds: 2. Sends: 4 words of dtype an element. Leaks: nothing.
+    """
+    ring = np.dtype(dtype)
+    half = half_of(party, x) & U32.type(2**bits - 1)
+    top = (half >> U32.type(bits - 1)).astype(ring)
+    known = half.astype(ring) - (top << ring.type(bits))
+    if party.index == DEALER:
+        yield from deal_pair(party, top, top.shape, ring)
+        return (yield from reshare(party, known))
+    part = yield from deal_pair(party, None, top.shape, ring)
+    part = (part * top) << ring.type(bits)
+    return (yield from reshare(party, part + known if party.index == 1 else part))
+
+
+def _residues(words: Words, bits: int) -> NDArray[np.int32]:
+    """uint32 words modulo 2^bits, between -2^(bits-1) and 2^(bits-1) - 1."""
+    unused = bits_of(U32) - bits
+    return (words << U32.type(unused)).view(np.int32) >> np.int32(unused)
+
+
+def _doubles(residues: NDArray[np.int32]) -> NDArray[np.float64]:
+    return residues.astype(np.float64)
