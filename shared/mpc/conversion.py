@@ -27,10 +27,10 @@ def bits_to_arithmetic(party: Party, bits: BinaryShare, dtype: DTypeLike = U32) 
 
     The first half a is P0's, the second b is known to P1 and P2: a XOR b = b + a (1 - 2 b), local in parts of a.
     Source: MR18 in docs/sources.md, bits to numbers by products of one party's value with a bit two parties know.
-    Args: bits: words 0 or 1. dtype: uint32 or uint64.
+    Args: bits: words 0 or 1, whose parts may be any words: only their lowest bits count. dtype: uint32 or uint64.
     Rounds: 2. Sends: 3 words of dtype a bit. Leaks: nothing.
     """
-    half = half_of(party, bits).astype(dtype)
+    half = (half_of(party, bits) & bits.dtype.type(1)).astype(dtype)
     if party.index == DEALER:
         return (yield from from_pair(party, (yield from deal_pair(party, half, half.shape, dtype))))
     part = yield from deal_pair(party, None, half.shape, dtype)
