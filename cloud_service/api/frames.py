@@ -108,7 +108,7 @@ async def fetch(
         while not parcels and (left := end - loop.time()) > 0 and not services.notifier.is_closed:
             news.clear()
             await services.notifier.wait(news, left)
-            if not mailbox.is_reader(news):
+            if mailbox.is_closed or not mailbox.is_reader(news):
                 break
             number, parcels = mailbox.take_batch(after, MAX_BATCH_BYTES)
     # The mailbox keeps its reader: it is back in a moment, and until then senders wait rather than lose.

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 import ssl
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from fastapi import FastAPI
 
 from cloud_service.api.server import server_config
 from cloud_service.settings import Settings
 from hospital_agent.cloud import CloudClient
 from shared.crypto.identity import IdentityKey
+from tests.support.certificates import self_signed
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """With `tls.crt` and `tls.key`, self-signed."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    now = datetime.now(UTC)
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
-    (tmp_path / "tls.crt").write_bytes(builder.sign(key, SHA256()).public_bytes(Encoding.PEM))
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (tmp_path / "tls.key").write_bytes(pem)
-    return tmp_path
+    return self_signed(tmp_path).parent
 
 
 def test_the_cloud_offers_tls_1_3_only(folder: Path) -> None:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -156,7 +157,8 @@ class CloudUnderTest:
         self._thread = threading.Thread(target=self._server.run, name="cloud", daemon=True)
         self._thread.start()
         assert ready.wait(30), "the cloud did not start"
-        self.base_url = f"http://127.0.0.1:{ports[0]}"
+        scheme = "http" if self.settings.tls_files is None else "https"
+        self.base_url = f"{scheme}://127.0.0.1:{ports[0]}"
 
     def stop(self) -> None:
         """End the server and its workers."""
@@ -190,7 +192,11 @@ class CloudUnderTest:
 
     def _connect(self) -> None:
         headers = {"Authorization": f"Bearer {self.token}"}
-        self.people = httpx2.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False)
+        tls = self.settings.tls_files
+        trusted = ssl.create_default_context(cafile=None if tls is None else str(tls[0]))
+        self.people = httpx2.Client(
+            base_url=self.base_url, headers=headers, timeout=30, trust_env=False, verify=trusted
+        )
 
     def registration(self, agent: str, time: int | None = None) -> SignedRegistration:
         """What an agent sends to register."""

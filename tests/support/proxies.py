@@ -19,7 +19,7 @@ _PIECE = 2**16
 _TIMEOUT_SECONDS = 90.0
 
 
-class _Listener:
+class Listener:
     """Accepts connections on a free port, each in a thread of its own, until it is closed."""
 
     def __init__(self, serve: Callable[[socket.socket], None]) -> None:
@@ -50,10 +50,14 @@ class _Listener:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
+        self.cut()
+        self._thread.join(10)
+
+    def cut(self) -> None:
+        """Cut what is open now."""
         for client in list(self._open):
             with suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
 
 
 @dataclass
@@ -84,7 +88,7 @@ def recording_proxy(port: int) -> Iterator[Recording]:
             _copy(client, cloud, sent)
             back.join(_TIMEOUT_SECONDS)
 
-    listener = _Listener(serve)
+    listener = Listener(serve)
     recording = Recording(listener.url)
     try:
         yield recording
@@ -146,7 +150,7 @@ def fault_proxy(port: int, seed: int, share: float = 0.5) -> Iterator[Faults]:
             if not _exchange(client, port, request, *draw()):
                 return
 
-    listener = _Listener(serve)
+    listener = Listener(serve)
     faults = Faults(listener.url, share)
     try:
         yield faults

@@ -14,6 +14,7 @@ import select
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import update
@@ -50,11 +51,12 @@ def set_state(cloud: CloudUnderTest, job: str, state: str, roster: Sequence[str]
         )
 
 
-def door(cloud: CloudUnderTest, job: str, agent: str, url: str = "") -> RelayDoor:
+def door(
+    cloud: CloudUnderTest, job: str, agent: str, url: str = "", ca_bundle: Path | None = None
+) -> RelayDoor:
     """An agent's door to the relay. url: of something between it and the cloud."""
-    return RelayDoor(
-        url or cloud.base_url, agent, job, cloud.parties.identities[AgentId(agent)], patience=HASTE
-    )
+    signer = cloud.parties.identities[AgentId(agent)]
+    return RelayDoor(url or cloud.base_url, agent, job, signer, ca_bundle=ca_bundle, patience=HASTE)
 
 
 def call_of(cloud: CloudUnderTest, job: str, agent: str, *, offset: int = 0) -> dict[str, str]:
@@ -69,10 +71,9 @@ def relayed(
 ) -> Iterator[Relayed]:
     """An agent's connection; `options`: of `Relayed`. What it tells is kept in `told`."""
     told: list[str] = options.pop("told", [])
+    opener = door(cloud, job, agent, url, options.pop("ca_bundle", None))
     names = [AgentId(peer) for peer in peers]
-    connection = Relayed(
-        door(cloud, job, agent, url), names, **{"patience": HASTE, "tell": told.append, **options}
-    )
+    connection = Relayed(opener, names, **{"patience": HASTE, "tell": told.append, **options})
     try:
         yield connection
     finally:
