@@ -15,6 +15,7 @@ from typing import Any, Self
 from shared.crypto import certificates
 from shared.protocol.envelopes import reseal, verify
 from shared.protocol.participation import schema_of
+from shared.tree.binary_tests import read_test
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.schema import Schema
 from shared.wire.base import canonical_json, decode_base64url
@@ -117,7 +118,8 @@ def _flat(tree: Tree) -> list[dict[str, Any]]:
             continue
         places = list(range(len(nodes), len(nodes) + len(node.kids)))
         nodes.extend(node.kids)
-        flat.append(entry | {"attr": node.attribute, "kids": places, "majority": node.majority})
+        test = {} if node.test is None else dict([node.test.member])
+        flat.append(entry | {"attr": node.attribute, "kids": places, "majority": node.majority} | test)
     return flat
 
 
@@ -131,7 +133,7 @@ def _nested(flat: Sequence[Mapping[str, Any]]) -> Tree:
             built[place] = Leaf(entry["leaf"], counts)
         else:
             kids = tuple(built.pop(kid) for kid in entry["kids"])
-            built[place] = Split(entry["attr"], kids, entry["majority"], counts)
+            built[place] = Split(entry["attr"], kids, entry["majority"], counts, read_test(entry))
     if set(built) != {0}:
         raise ValueError("tree")
     return Tree(built[0])

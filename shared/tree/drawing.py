@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shared.tree.binary_tests import branch_names
 from shared.tree.model import Leaf, Node, Tree
 from shared.tree.schema import Schema
 
@@ -27,7 +28,7 @@ def _lines(tree: Tree, schema: Schema) -> Iterator[str]:
         yield first + _title(node, schema)
         if isinstance(node, Leaf):
             continue
-        values = schema.attributes[node.attribute].values
+        values = branch_names(schema.attributes[node.attribute], node.test)
         branches: list[tuple[Node, str, str]] = []
         for value, kid in zip(values, node.kids, strict=True):
             last = len(branches) == len(values) - 1

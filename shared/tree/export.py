@@ -1,16 +1,19 @@
 """The tree under its names, in the form of the reference trees that other tools read.
 
 A leaf is `{"leaf": label, "count": rows}`, with `"classes": {label: rows}` where several classes occur; a
-split is `{"attribute": name, "branches": {value: subtree}}` in the order of the schema. A value without
-records is a leaf with count 0 and the majority label of the node above. Counts are left out where the
-tree has none.
+split is `{"attribute": name, "branches": {value: subtree}}` in the order of the schema. The branches of a test with
+two answers are `<= t` and `> t` (with a member `"threshold": t` for a number), or `!= value` and `= value`.
+A value without records is a leaf with count 0 and the majority label of the node above. Counts are left
+out where the tree has none.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from shared.tree.binary_tests import AtMost, branch_names
 from shared.tree.model import Leaf, Split, Tree, fold
+from shared.tree.numbers import decimal_text
 from shared.tree.schema import Schema
 
 
@@ -27,6 +30,9 @@ def reference_form(tree: Tree, schema: Schema) -> dict[str, Any]:
 
     def of_split(split: Split, kids: list[dict[str, Any]]) -> dict[str, Any]:
         attribute = schema.attributes[split.attribute]
-        return {"attribute": attribute.name, "branches": dict(zip(attribute.values, kids, strict=True))}
+        named: dict[str, Any] = {"attribute": attribute.name}
+        if isinstance(split.test, AtMost):
+            named["threshold"] = decimal_text(split.test.threshold)
+        return named | {"branches": dict(zip(branch_names(attribute, split.test), kids, strict=True))}
 
     return fold(tree.root, of_leaf, of_split)

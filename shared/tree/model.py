@@ -6,11 +6,13 @@ Walks are loops, not recursion: a path may be as long as there are attributes.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from shared.errors import InputError
+from shared.tree.binary_tests import MEMBERS, BinaryTest, read_test
 
 T = TypeVar("T")
 
@@ -27,13 +29,20 @@ class Leaf:
 class Split:
     """A question: an attribute index and one subtree per value, in the order of the schema.
 
-    `majority` is the class index that answers where a record has no usable value; None if it was not kept.
+    With `test` (mode G) the question has two answers, and the subtrees are left and right. `majority` is the
+    class index that answers where a record has no usable value; None if it was not kept.
     """
 
     attribute: int
     kids: tuple[Node, ...]
     majority: int | None = None
     counts: tuple[int, ...] | None = field(default=None, repr=False)
+    test: BinaryTest | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a test without two sides. Raises: InputError."""
+        if self.test is not None and len(self.kids) != 2:
+            raise InputError("a test has two subtrees, left and right", where="tree")
 
 
 Node = Leaf | Split
@@ -46,13 +55,11 @@ class Tree:
     root: Node
 
     def canonical(self) -> bytes:
-        """The final tree JSON of section 4, canonical: `{"attr":a,"kids":[...]}` or `{"leaf":c}`."""
-        text: str = fold(
-            self.root,
-            lambda leaf: f'{{"leaf":{leaf.label}}}',
-            lambda split, kids: f'{{"attr":{split.attribute},"kids":[{",".join(kids)}]}}',
-        )
-        return text.encode("ascii")
+        """The final tree JSON of section 4, canonical: `{"attr":a,"kids":[...]}` or `{"leaf":c}`.
+
+        A test adds one member: `"threshold":"17.5"`, or `"up_to"` or `"equals"` with the index of a value.
+        """
+        return fold(self.root, lambda leaf: f'{{"leaf":{leaf.label}}}', _canonical_split).encode("ascii")
 
     @property
     def sha256(self) -> str:
@@ -94,6 +101,7 @@ class Tree:
             lambda leaf: {"leaf": leaf.label} | _counts_member(leaf, with_counts),
             lambda split, kids: (
                 {"attr": split.attribute, "kids": kids}
+                | ({} if split.test is None else dict([split.test.member]))
                 | ({} if split.majority is None else {"majority": split.majority})
                 | _counts_member(split, with_counts)
             ),
@@ -123,12 +131,20 @@ def fold(root: Node, of_leaf: Callable[[Leaf], T], of_split: Callable[[Split, li
     return done[0]
 
 
+def _canonical_split(split: Split, kids: list[str]) -> str:
+    members = {"attr": str(split.attribute), "kids": f"[{','.join(kids)}]"}
+    if split.test is not None:
+        name, value = split.test.member
+        members[name] = json.dumps(value)
+    return "{" + ",".join(f'"{name}":{members[name]}' for name in sorted(members)) + "}"
+
+
 def _bare_leaf(leaf: Leaf) -> Node:
     return Leaf(leaf.label)
 
 
 def _bare_split(split: Split, kids: list[Node]) -> Node:
-    return Split(split.attribute, tuple(kids), split.majority)
+    return Split(split.attribute, tuple(kids), split.majority, test=split.test)
 
 
 def _counts_member(node: Node, wanted: bool) -> dict[str, Any]:
@@ -144,7 +160,7 @@ def _rebuild(data: Any) -> Node:
             kids = tuple(done[-len(entry["kids"]) :])
             del done[-len(kids) :]
             majority = None if "majority" not in entry else _index(entry["majority"])
-            done.append(Split(_index(entry["attr"]), kids, majority, _counts(entry)))
+            done.append(Split(_index(entry["attr"]), kids, majority, _counts(entry), read_test(entry)))
         elif isinstance(entry, dict) and {"leaf"} <= set(entry) <= {"leaf", "counts"}:
             done.append(Leaf(_index(entry["leaf"]), _counts(entry)))
         else:
@@ -160,6 +176,7 @@ def _check_split(entry: Any) -> None:
         "kids",
         "majority",
         "counts",
+        *MEMBERS,
     }
     if not known or not isinstance(entry["kids"], list) or not entry["kids"]:
         raise InputError(

@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import starmap
 from typing import Final, Literal
 
 from shared.errors import InputError
+from shared.tree.binary_tests import AtMost, BinaryTest, branch_names, goes_right
 from shared.tree.model import Node, Split, Tree
-from shared.tree.numbers import UnknownValueError
+from shared.tree.numbers import UnknownValueError, parse_number
 from shared.tree.schema import Attribute, Schema
 
 Disclosure = Literal["class", "probability", "counts"]
@@ -26,6 +28,7 @@ StopReason = Literal["missing", "unseen"]
 Z_95: Final = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
+_SIGNS: Final = ("<= ", "> ", "= ", "!= ")
 _TRUE_NAMES: Final = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
 _FALSE_NAMES: Final = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
 
@@ -66,8 +69,8 @@ class Prediction:
 
 
 def _step(attribute: str, value: str) -> str:
-    # The name of an interval begins with its own sign.
-    return f"{attribute} {value}" if value.startswith(("<= ", "> ")) else f"{attribute} = {value}"
+    # The name of an interval, and of a side of a test, begins with its own sign.
+    return f"{attribute} {value}" if value.startswith(_SIGNS) else f"{attribute} = {value}"
 
 
 def predict(
@@ -114,25 +117,55 @@ def _walk(
     steps: list[tuple[str, str]] = []
     while isinstance(node, Split):
         attribute = schema.attributes[node.attribute]
-        code, reason = _code(attribute, record.get(attribute.name))
-        if code is None:
+        branch, reason = _branch(attribute, node.test, record.get(attribute.name))
+        if branch is None:
             return node, tuple(steps), (attribute.name, reason)
-        steps.append((attribute.name, attribute.values[code]))
-        node = node.kids[code]
+        steps.append((attribute.name, branch_names(attribute, node.test)[branch]))
+        node = node.kids[branch]
     return node, tuple(steps), None
+
+
+def _branch(attribute: Attribute, test: BinaryTest | None, value: Value) -> tuple[int | None, StopReason]:
+    """The subtree that the value leads to, or None; and why, if there is none. Raises: InputError: no number."""
+    if isinstance(test, AtMost):
+        number = _number(attribute, value)
+        return None if number is None else int(number > test.threshold), "missing"
+    code, reason = _code(attribute, value)
+    return code if test is None or code is None else int(goes_right(test, code)), reason
+
+
+def _number(attribute: Attribute, value: Value) -> Decimal | None:
+    """The number itself, in the range of the training or not; of an empty field what the study declares, or None."""
+    given = _given(attribute, value)
+    if given is None:
+        return None if attribute.fixed_point is None else attribute.fixed_point.missing
+    return parse_number(attribute.name, _number_text(attribute, given))
 
 
 def _code(attribute: Attribute, value: Value) -> tuple[int | None, StopReason]:
     """The value's index, or None; and why, if there is none. Raises: InputError: not a finite number."""
-    if value is None or (isinstance(value, str) and not value.strip() and value not in attribute.values):
+    given = _given(attribute, value)
+    if given is None:
         return attribute.missing_code, "missing"
+    if attribute.is_numeric:
+        return attribute.code_of(_number_text(attribute, given)), "unseen"
+    return _category(attribute, given), "unseen"
+
+
+def _given(attribute: Attribute, value: Value) -> str | int | float | None:
+    """The value, None where it is missing. Raises: InputError: NaN or infinity."""
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError("NaN and infinity are not values", where=f"attribute {attribute.name!r}")
-    if attribute.is_numeric:
-        if isinstance(value, bool):
-            raise InputError("expected a number, got true or false", where=f"attribute {attribute.name!r}")
-        return attribute.code_of(str(value)), "unseen"
-    return _category(attribute, value), "unseen"
+    if isinstance(value, str) and not value.strip() and value not in attribute.values:
+        return None
+    return value
+
+
+def _number_text(attribute: Attribute, value: str | int | float) -> str:
+    """A number's decimal text: of a float the shortest that gives it, which is what the caller wrote."""
+    if isinstance(value, bool):
+        raise InputError("expected a number, got true or false", where=f"attribute {attribute.name!r}")
+    return str(value).strip()
 
 
 def _category(attribute: Attribute, value: str | int | float) -> int | None:
