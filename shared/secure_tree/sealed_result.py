@@ -3,7 +3,7 @@
 Each of the three parts of the result is held by two compute parties. Both commit to it by the same hiding hash: a nonce
 from their common key stream stands before the part, because a party that has two parts could otherwise try trees
 against the hash of the third. Every member compares the two commitments of each part. A result party is also sent the
-parts with their nonces, checks them, and adds them up. Nobody else learns more than the three hashes.
+parts with their nonces, checks them, and combines them. Nobody else learns more than the three hashes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 
 from shared.errors import JobCode, JobFailure
-from shared.mpc.arithmetic import reshare
+from shared.mpc.arithmetic import reshare_binary
 from shared.mpc.program import Party, Program, Spec, together
 from shared.mpc.ring import U8, Words
-from shared.mpc.sharing import PARTIES, Share
+from shared.mpc.sharing import PARTIES, BinaryShare
 from shared.wire.base import canonical_json
 
 NONCE_BYTES: Final = 32
@@ -33,7 +33,7 @@ COMMITMENTS: Final = Spec((2 * HASH_BYTES,), U8)
 class SealedShare:
     """A compute party's share of a result, ready to be given out. The nonces are 32 bytes each, as words."""
 
-    shares: tuple[Share, ...]
+    shares: tuple[BinaryShare, ...]
     own_nonce: Words = field(repr=False)
     next_nonce: Words = field(repr=False)
 
@@ -50,12 +50,12 @@ class SealedShare:
         return np.concatenate([commitment(self.own_part()), commitment(self.next_part())])
 
 
-def seal_result(party: Party, shares: Sequence[Share]) -> Program[SealedShare]:
+def seal_result(party: Party, shares: Sequence[BinaryShare]) -> Program[SealedShare]:
     """Give each array new parts that say nothing of where it came from, and draw the nonces.
 
     Rounds: 1. Sends: 3 words an element. Leaks: nothing.
     """
-    fresh = yield from together(*(reshare(party, share.own.copy()) for share in shares))
+    fresh = yield from together(*(reshare_binary(party, share.own.copy()) for share in shares))
     own, following = (stream.words(NONCE_BYTES, U8) for stream in (party.prss.previous, party.prss.next))
     return SealedShare(tuple(fresh), own, following)
 
@@ -101,7 +101,7 @@ def combine_sealed(parts: Sequence[Sequence[Words]], commitments: Sequence[Words
         if not np.array_equal(commitment(part), commitments[holder][:HASH_BYTES]):
             raise _inconsistent(holder)
     first, second, third = (part[1:] for part in parts)
-    return tuple(np.asarray(x + y + z) for x, y, z in zip(first, second, third, strict=True))
+    return tuple(np.asarray(x ^ y ^ z) for x, y, z in zip(first, second, third, strict=True))
 
 
 def _inconsistent(part: int) -> JobFailure:

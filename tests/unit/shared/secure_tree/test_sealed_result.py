@@ -1,4 +1,4 @@
-"""A shared result given out: the parts add up, commitments agree, and whoever lies is noticed."""
+"""A shared result given out: the parts give it back, commitments agree, and whoever lies is noticed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from shared.errors import JobCode, JobFailure
 from shared.mpc.local import run_local
 from shared.mpc.program import Party, Program, Spec
-from shared.mpc.sharing import Share
+from shared.mpc.sharing import BinaryShare
 from shared.secure_tree.sealed_result import (
     COMMITMENTS,
     SealedShare,
@@ -18,16 +18,16 @@ from shared.secure_tree.sealed_result import (
     seal_result,
     sealed_record,
 )
-from tests.support.mpc import arithmetic, seeded_random_bytes
+from tests.support.mpc import binary, seeded_random_bytes
 
 VALUES = (np.arange(6, dtype=np.uint32).reshape(2, 3), np.array([2**64 - 1], np.uint64))
 
 
 def sealed(seed: int = 1) -> tuple[SealedShare, ...]:
-    inputs = [arithmetic(values, seed=place) for place, values in enumerate(VALUES)]
+    inputs = [binary(values, seed=place) for place, values in enumerate(VALUES)]
 
     def program(party: Party) -> Program[SealedShare]:
-        shares: list[Share] = [three[party.index] for three in inputs]
+        shares: list[BinaryShare] = [three[party.index] for three in inputs]
         return (yield from seal_result(party, shares))
 
     run = run_local(program, seeded_random_bytes(seed))
@@ -36,7 +36,7 @@ def sealed(seed: int = 1) -> tuple[SealedShare, ...]:
     return run.results
 
 
-def test_the_parts_add_up_to_the_result_and_both_holders_commit_alike() -> None:
+def test_the_parts_give_the_result_back_and_both_holders_commit_alike() -> None:
     three = sealed()
     commitments = [share.commitments() for share in three]
     assert all(Spec.of(words) == COMMITMENTS for words in commitments)
@@ -71,6 +71,6 @@ def test_holders_of_a_part_that_commit_to_different_things_are_noticed(holder: i
 def test_a_part_that_is_not_the_committed_one_is_noticed(holder: int, place: int) -> None:
     three = sealed()
     parts = [[words.copy() for words in share.own_part()] for share in three]
-    parts[holder][place].reshape(-1)[0] += 1
+    parts[holder][place].reshape(-1)[0] ^= 1
     with pytest.raises(JobFailure, match=f"part {holder} "):
         combine_sealed(parts, [share.commitments() for share in three])
