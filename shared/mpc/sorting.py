@@ -1,4 +1,4 @@
-"""Stable sorting by secret keys, and stable partition by a secret bit, inside secret groups too.
+"""Stable sorting by secret keys, and stable partition by a secret bit.
 
 Radix sort: for one digit after another, from the lowest, every element's new place is computed from shared counts
 and then opened under a fresh shuffle (`shared.mpc.permutation`). Nothing is compared.
@@ -11,17 +11,16 @@ keys and columns move in every step instead of one permutation being composed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from shared.mpc.arithmetic import add_public, multiply, sum_of_products
+from shared.mpc.arithmetic import sum_of_products
 from shared.mpc.halves import DEALER, deal_pair, from_pair, half_of
 from shared.mpc.permutation import move_to
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import U32, Words, bits_of
-from shared.mpc.sharing import BinaryShare, Share
+from shared.mpc.sharing import PARTIES, BinaryShare, Share
 from shared.mpc.walking import Column
 
 DIGIT_BITS: Final = 2
@@ -105,19 +104,31 @@ def digit_destination(party: Party, indicators: Share) -> Program[Share]:
     Returns: uint32, a permutation of 0..n-1.
     Rounds: 1. Sends: 12 bytes an element. Leaks: nothing.
     """
-    values, size = indicators.shape
-    running = [indicators[value].cumsum() for value in range(values)]
-    others, some = running[0], indicators[0]
-    for value in range(1, values):
-        others, some = others + running[value], some + indicators[value]
-    zeros_before = add_public(party, some - others, np.arange(size, dtype=U32))
-    smaller = add_public(party, -others[size - 1], size)
-    pairs = []
-    for value in range(values):
-        place = running[value] - zeros_before + smaller
-        pairs.append((indicators[value], add_public(party, place, -1)))
-        smaller = smaller + running[value][size - 1]
-    return (yield from sum_of_products(party, pairs)) + zeros_before
+    own, zeros_own = _places(indicators.own, party.index == 0)
+    following, zeros_next = _places(indicators.next, party.index == PARTIES - 1)
+    places = Share(own, following)
+    moved = yield from sum_of_products(party, [(indicators[c], places[c]) for c in range(len(indicators))])
+    return moved + Share(zeros_own, zeros_next)
+
+
+def _places(indicators: Words, holds_constants: bool) -> tuple[Words, Words]:
+    """Of one part: the place that an element would have with digit c, less the one with digit 0, and the latter.
+
+    An element of digit c is counted in its own running sum, hence the - 1.
+    """
+    size = indicators.shape[1]
+    zeros = np.arange(size, dtype=U32) if holds_constants else np.zeros(size, U32)
+    places = np.empty_like(indicators)
+    for indicator, running in zip(indicators, places, strict=True):
+        np.cumsum(indicator, dtype=U32, out=running)
+        zeros += indicator
+        zeros -= running
+    totals = places[:, -1].copy()
+    smaller = np.cumsum(totals, dtype=U32) - totals - totals.sum(dtype=U32)
+    smaller += np.uint32(size - 1 if holds_constants else 0)
+    places -= zeros
+    places += smaller[:, None]
+    return places, zeros
 
 
 def partition_destination(party: Party, bit: Share) -> Program[Share]:
@@ -127,27 +138,3 @@ def partition_destination(party: Party, bit: Share) -> Program[Share]:
     Rounds: 1. Sends: 12 bytes an element. Leaks: nothing.
     """
     return (yield from digit_destination(party, bit.reshape(1, len(bit))))
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionFrame:
-    """What a partition inside groups needs to know of each element's group; the same for every attribute's order.
-
-    ones_before: how many elements with bit 1 the earlier groups have. ones_start: the place where the ones of the
-    group begin after the partition. Both uint32, shape (n,), constant within a group.
-    """
-
-    ones_before: Share
-    ones_start: Share
-
-
-def group_partition_destination(party: Party, bit: Share, frame: PartitionFrame) -> Program[Share]:
-    """The same inside each group: within its places, elements with bit 0 come first.
-
-    With r = earlier elements of the group with bit 1: bit 0 goes to i - r, bit 1 to ones_start + r.
-    Rounds: 1. Sends: 12 bytes an element. Leaks: nothing.
-    """
-    ones = bit.cumsum() - bit - frame.ones_before
-    zero_place = add_public(party, -ones, np.arange(len(bit), dtype=U32))
-    product = yield from multiply(party, bit, frame.ones_start + ones - zero_place)
-    return product + zero_place
