@@ -14,6 +14,7 @@ from shared.errors import InputError
 from shared.ids import AgentId
 from shared.protocol.participation import schema_of
 from shared.protocol.states import CloudState
+from shared.tree.checking import check_tree
 from shared.tree.model import Tree
 from shared.tree.prediction import Prediction, Value, predict
 from shared.tree.schema import Schema
@@ -68,10 +69,11 @@ class Results:
             raise NotPublishedError("not every hospital of this job has attested the same tree yet")
         with self.database.read() as connection:
             text = journal.trees(connection, job_id).get(agreed)
-        tree = None if text is None else _tree_of(text)
+        schema = schema_of(stored.job.manifest)
+        tree = None if text is None else _tree_of(text, schema)
         if tree is None:
             raise NotPublishedError("the hospitals of this job have attested the tree's hash only")
-        return tree, schema_of(stored.job.manifest)
+        return tree, schema
 
     def predict(self, job_id: str, record: Mapping[str, Value]) -> Prediction:
         """The published tree's answer for one record: the class and the path, no counts.
@@ -91,9 +93,13 @@ class Results:
         return stored
 
 
-def _tree_of(text: str) -> Tree | None:
-    """A tree that every member has attested; None if what they sent is none, which only all together can do."""
+def _tree_of(text: str, schema: Schema) -> Tree | None:
+    """A tree that every member has attested; None if what they sent is none of this schema, which only all together
+    can do.
+    """
     try:
-        return Tree.from_json(json.loads(text))
+        tree = Tree.from_json(json.loads(text))
+        check_tree(tree, schema)
     except (ValueError, RecursionError, InputError):
         return None
+    return tree

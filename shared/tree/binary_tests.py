@@ -83,10 +83,23 @@ def branch_names(attribute: Attribute, test: BinaryTest | None) -> tuple[str, ..
     """What the branches of a split are called: the values, or the two sides of the test with their sign."""
     if test is None:
         return attribute.values
+    if isinstance(test, AtMost):
+        bound = decimal_text(test.threshold)
+        return f"<= {bound}", f"> {bound}"
+    value = attribute.values[test.value]
     if isinstance(test, Equals):
-        return f"!= {attribute.values[test.value]}", f"= {attribute.values[test.value]}"
-    bound = decimal_text(test.threshold) if isinstance(test, AtMost) else attribute.values[test.value]
-    return f"<= {bound}", f"> {bound}"
+        return f"!= {value}", f"= {value}"
+    return (f"<= {value}", f"> {value}") if attribute.cuts is None else _interval_sides(attribute, test.value)
+
+
+def _interval_sides(attribute: Attribute, value: int) -> tuple[str, str]:
+    """The two sides of an order of intervals, after which the value for an empty field comes, if there is one."""
+    cuts = attribute.cuts or ()
+    last = attribute.values[-1]
+    if value >= len(cuts):
+        return f"!= {last}", f"= {last}"
+    bound = decimal_text(cuts[value])
+    return f"<= {bound}", f"> {bound}" if attribute.missing_code is None else f"> {bound} or {last}"
 
 
 def goes_right(test: UpTo | Equals, code: int) -> bool:
