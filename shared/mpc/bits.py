@@ -22,8 +22,11 @@ def packed_length(count: int) -> int:
 
 
 def pack_bits(x: BinaryShare) -> BinaryShare:
-    """64 words 0 or 1 to one uint64, along the last axis. Args: x: shape (..., n). Returns: (..., ceil(n / 64))."""
-    return x.map(pack)
+    """64 words 0 or 1 to one uint64, along the last axis.
+
+    Args: x: shape (..., n); the parts may be any words: only their lowest bits count. Returns: (..., ceil(n / 64)).
+    """
+    return x.map(lambda part: pack(part & part.dtype.type(1)))
 
 
 def unpack_bits(x: BinaryShare, count: int, dtype: DTypeLike = U8) -> BinaryShare:

@@ -145,8 +145,8 @@ def to_binary(party: Party, x: Share, width_bits: int) -> Program[BinaryShare]:
     Source: MR18 in docs/sources.md, share conversion by parallel prefix adders.
     Args: x: shape (n,), uint32 or uint64; width_bits: 1 to the ring's bits.
     Returns: packed bits, shape (width_bits, ceil(n / 64)), lowest bit first.
-    Rounds: 2 up to 6 bits, 3 up to 12, 4 up to 24, 5 up to 48, 6 up to 64. Sends: by width and element, 33 bytes for
-        8 bits, 150 for 32. Leaks: nothing.
+    Rounds: 2 up to 6 bits, 3 up to 12, 4 up to 24, 5 up to 48, 6 up to 64. Sends: by width and element, 25 bytes for
+        8 bits, 128 for 32. Leaks: nothing.
     """
     digits = digits_for(width_bits)
     parts = yield from bit_parts(party, half_of(party, x), digits)
