@@ -27,6 +27,8 @@ _LENGTH: Final = struct.Struct(">I")
 _JOINED_BYTES: Final = 2**14
 """Up to here, length and frame are one write."""
 _WRITE_BYTES: Final = 2**18
+_READ_BYTES: Final = 2**14
+"""One record of TLS; the rest of a longer frame is read into its own memory."""
 _GREETING_BYTES: Final = 1024
 """Longest first frame of a connection that has not shown whose it is."""
 _GREETING_SECONDS: Final = 10.0
@@ -47,8 +49,9 @@ class Connection:
         self.most_bytes = most_bytes
         self._ready = False
         self._backlog: deque[memoryview] = deque()
-        self._frame: bytearray | None = None
-        self._target = memoryview(bytearray(_LENGTH.size))
+        self._buffer = memoryview(bytearray(_READ_BYTES))
+        self._begin, self._end = 0, 0
+        self._frame = bytearray()
         self._filled = 0
 
     @property
@@ -89,30 +92,48 @@ class Connection:
 
     def receive(self) -> bytearray | None:
         """The next frame if it has come whole. Raises: OSError: the connection ended, or the frame is too long."""
-        while True:
-            try:
-                count = self.tls.recv_into(self._target[self._filled :])
-            except _WANTS:
-                return None
-            if not count:
-                raise ConnectionResetError("the peer ended the connection")
-            self._filled += count
-            if self._filled < len(self._target):
-                continue
-            self._filled = 0
-            if self._frame is None:
-                self._begin_frame()
-                continue
-            frame, self._frame = self._frame, None
-            self._target = memoryview(bytearray(_LENGTH.size))
-            return frame
+        try:
+            while True:
+                if self._frame:
+                    if self._fill():
+                        frame, self._frame = self._frame, bytearray()
+                        return frame
+                    self._filled += self._read(memoryview(self._frame)[self._filled :])
+                elif self._end - self._begin >= _LENGTH.size:
+                    self._begin_frame()
+                else:
+                    self._gather()
+        except _WANTS:
+            return None
+
+    def _read(self, target: memoryview) -> int:
+        count = self.tls.recv_into(target)
+        if not count:
+            raise ConnectionResetError("the peer ended the connection")
+        return count
+
+    def _gather(self) -> None:
+        """Read what has come into the buffer; small frames come with their length in one go."""
+        rest = self._end - self._begin
+        self._buffer[:rest] = self._buffer[self._begin : self._end]
+        self._begin, self._end = 0, rest
+        self._end += self._read(self._buffer[rest:])
 
     def _begin_frame(self) -> None:
-        (length,) = _LENGTH.unpack(self._target)
+        (length,) = _LENGTH.unpack_from(self._buffer, self._begin)
         if not 0 < length <= self.most_bytes:
             raise ConnectionResetError("a frame of a length that is not allowed")
-        self._frame = bytearray(length)
-        self._target = memoryview(self._frame)
+        self._begin += _LENGTH.size
+        self._frame, self._filled = bytearray(length), 0
+
+    def _fill(self) -> bool:
+        """Move what the buffer holds of the frame; whether the frame is whole."""
+        count = min(self._end - self._begin, len(self._frame) - self._filled)
+        if count:
+            self._frame[self._filled : self._filled + count] = self._buffer[self._begin : self._begin + count]
+            self._filled += count
+            self._begin += count
+        return self._filled == len(self._frame)
 
     def close(self) -> None:
         """End it."""

@@ -41,7 +41,7 @@ class FrameRecord(Protocol):
         """From here on, a killed process finds all appended frames again."""
 
     def replay(self) -> Iterator[tuple[int, bytes]]:
-        """The frames of earlier starts, in order."""
+        """All frames so far, in order; what is appended meanwhile comes in its turn."""
 
     def cut(self) -> None:
         """The frame last replayed is damaged: it and all behind it are dropped."""
@@ -125,15 +125,20 @@ class FrameLog:
         self._waiting_bytes = 0
 
     def replay(self) -> Iterator[tuple[int, bytes]]:
-        """See `FrameRecord`. What is appended meanwhile is not part of it."""
-        self.flush()
-        end = os.fstat(self._descriptor).st_size
+        """See `FrameRecord`."""
         place = len(_MAGIC) + _CONTEXT_BYTES
-        while place < end:
-            length, sender = _RECORD.unpack(os.pread(self._descriptor, _RECORD.size, place))
+        while record := self._record_at(place):
+            length, sender = record
             self._replayed_from, place = place, place + _RECORD.size + length
             if length:
                 yield sender, os.pread(self._descriptor, length, place - length)
+
+    def _record_at(self, place: int) -> tuple[int, int] | None:
+        head = os.pread(self._descriptor, _RECORD.size, place)
+        if len(head) < _RECORD.size and self._waiting:
+            self.flush()
+            head = os.pread(self._descriptor, _RECORD.size, place)
+        return _RECORD.unpack(head) if len(head) == _RECORD.size else None
 
     def cut(self) -> None:
         """See `FrameRecord`."""

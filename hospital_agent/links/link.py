@@ -28,6 +28,8 @@ WINDOW_BYTES: Final = 2**23
 """Sealed and not yet acknowledged; what a peer keeps for us, and we for it."""
 AHEAD_BYTES: Final = 2**25
 """Opened contents that the program has not asked for yet; beyond it, the peer has to wait."""
+MOST_AHEAD_BYTES: Final = 2**31
+"""So far ahead no program is: the peer sends what nobody asked for."""
 _ACKNOWLEDGE_BYTES: Final = WINDOW_BYTES // 4
 _ACKNOWLEDGE_FRAMES: Final = 256
 _ASK_SECONDS: Final = (0.25, 15.0)
@@ -64,6 +66,8 @@ class Link:
         self._asked_at = self._sent_at = clock()
         self._heard = False
         self._acknowledged = 0
+        self._expected = 0
+        self._unacknowledged_frames = self._unacknowledged_bytes = 0
         self._begin()
 
     def _begin(self) -> None:
@@ -73,8 +77,7 @@ class Link:
         self._kept_bytes = 0
         self._next_number = self._sent_up_to = 0
         self._messages_out = self._messages_in = 0
-        self._expected = self._taken = 0
-        self._unacknowledged_frames = self._unacknowledged_bytes = 0
+        self._replayed = self._taken = 0
         self._incoming: Incoming | None = None
         self._inbox: deque[tuple[int, bytearray]] = deque()
         self._inbox_bytes = 0
@@ -124,13 +127,17 @@ class Link:
     # --- the channel's side -----------------------------------------------------------------------------------
 
     def go_live(self) -> None:
-        """The log is used up: from here on frames go over the channel."""
+        """The log is used up: from here on the program is given what comes over the channel."""
         self._live = True
+        self._expected = self._replayed
         self._cuts = self.channel.cuts
         self._greet()
 
     def rewind(self) -> None:
-        """Back to the start of the program, to run again over the log; what the peer has said stays known."""
+        """Back to the start of the program, to run again over the log.
+
+        What the peer has said stays known, and what it sends meanwhile goes into the log, to be replayed in its turn.
+        """
         self._live = False
         self._begin()
 
@@ -139,29 +146,39 @@ class Link:
 
         Raises: JobFailure: the peer's message has another size or round than expected. FramesGoneError.
         """
-        self._notice_cuts()
-        moved = self.push()
-        while self._inbox_bytes < AHEAD_BYTES and (frame := self.channel.receive()) is not None:
+        moved = False
+        if self.channel.cuts != self._cuts:
+            self._notice_cuts()
+        if self._contents or self._sent_up_to < self._next_number:
+            moved = self.push()
+        while self._may_read and (frame := self.channel.receive()) is not None:
             moved = True
             self.wire_bytes += len(frame)
-            self._notice_cuts()
+            if self.channel.cuts != self._cuts:
+                self._notice_cuts()
             self.take(frame)
             if self._incoming is not None and self._incoming.complete:
                 break
-        self._notice_cuts()
-        return self.push() or moved
+        if self.channel.cuts != self._cuts:
+            self._notice_cuts()
+        if self._contents or self._sent_up_to < self._next_number:
+            moved = self.push() or moved
+        return moved
+
+    @property
+    def _may_read(self) -> bool:
+        # While something is to be sent, acknowledgements are needed, and they stand behind what the peer sent.
+        return self._inbox_bytes < AHEAD_BYTES or bool(self._contents)
 
     def _notice_cuts(self) -> None:
-        if self.channel.cuts != self._cuts:
-            self._cuts = self.channel.cuts
-            self._heard = False
-            self._greet()
+        self._cuts = self.channel.cuts
+        self._heard = False
+        self._greet()
 
     def push(self) -> bool:
         """Seal and send what the window allows; whether anything moved."""
         moved = False
-        may_send = self._heard and (self._live or self._sent_up_to < self._next_number)
-        if may_send and self._sent_up_to < self._next_number:
+        if self._heard and self._sent_up_to < self._next_number:
             first = self._next_number - len(self._kept)
             self._sent_up_to = max(self._sent_up_to, first)
             for number in range(self._sent_up_to, self._next_number):
@@ -222,10 +239,12 @@ class Link:
             place = self._opener.place(frame)
             if place is None:
                 self._obey(self._opener.open_control(frame))
-            elif not self._live:
-                return  # what the log does not hold is asked for when it is used up
             elif place.number == self._expected:
-                self._open(frame, place)
+                if self._live:
+                    self._open(frame, place)
+                    self._replayed += 1
+                else:
+                    self._opener.open(frame, place)
                 self._log.append(self.place, frame)
                 self._note_taken(place, len(frame))
             else:
@@ -237,12 +256,12 @@ class Link:
         """Deal with a frame of the log; False: it is damaged."""
         try:
             place = self._opener.place(frame)
-            if place is None or place.number != self._expected:
+            if place is None or place.number != self._replayed:
                 return False
             self._open(frame, place)
         except RefusedFrameError:
             return False
-        self._expected += 1
+        self._replayed += 1
         return True
 
     def _open(self, frame: Frame, place: Place) -> None:
@@ -251,6 +270,10 @@ class Link:
         if incoming is None or incoming.complete:
             self._inbox.append((place.round, self._opener.open(frame, place)))
             self._inbox_bytes += size
+            if self._inbox_bytes > MOST_AHEAD_BYTES:
+                raise JobFailure(
+                    JobCode.SHARE_INCONSISTENT, f"{self.peer} sends far more than the program asks for"
+                )
             return
         target = incoming.next_target
         if target is not None and len(target) == size and place.round == self._messages_in:
@@ -309,7 +332,7 @@ class Link:
     def remind(self) -> None:
         """Called now and then while the program waits for this peer: ask again, less and less often."""
         now = self._clock()
-        if self._live and now - max(self._asked_at, self.last_heard) >= self._patience:
+        if now - max(self._asked_at, self.last_heard) >= self._patience:
             self._patience = min(2 * self._patience, _ASK_SECONDS[1])
             self._greet()
 
@@ -330,7 +353,7 @@ class Link:
         was_heard, self._heard = self._heard, True
         if control.ask:
             self._send_again_from(control.expected, at_once=is_new_start or not was_heard)
-        if control.answer and self._live:
+        if control.answer:
             self.say(ask=True)
 
     def _send_again_from(self, number: int, *, at_once: bool) -> None:

@@ -81,7 +81,11 @@ class Mesh:
         self._on_waiting = on_waiting
         self._told_at = 0.0
         self._replay: Iterator[tuple[int, bytes]] | None = log.replay()
+        self._entry: tuple[int, bytes] | None = None
         self.waited_seconds = 0.0
+        self._watching: object = None
+        self._poll = select.poll()
+        self._by_descriptor: dict[int, Link] = {}
 
     @property
     def links(self) -> Mapping[AgentId, Link]:
@@ -119,17 +123,21 @@ class Mesh:
     ) -> list[tuple[Words, ...]]:
         """One message to each of some peers and one from each of some, all at once.
 
+        What members send one another at the same time belongs into one exchange: two that first send and then receive
+        big messages would each wait for the other to read.
+
         Args: outgoing, incoming: each peer at most once. The order of messages on a pair is the same at both ends.
         Returns: the arrays received, in the order of `incoming`.
         Raises: JobFailure: `share_inconsistent`: a peer's message has another shape. TemporaryError: a peer was
             silent for longer than the patience, named with the time. StoppedError. FramesGoneError: see `repeatable`.
         """
+        self._check_stop()
         senders = [(self._links[peer], arrays) for peer, arrays in outgoing]
         receivers = [self._links[peer] for peer, _ in incoming]
         for link, arrays in senders:
             link.queue(arrays)
-        for link, _ in senders:
-            link.push()
+            if self._replay is None:
+                link.push()
         for link, (_, specs) in zip(receivers, incoming, strict=True):
             link.expect(specs)
         self._until([link for link, _ in senders], receivers)
@@ -137,37 +145,45 @@ class Mesh:
         return [link.take_message() for link in receivers]
 
     def _until(self, senders: Sequence[Link], receivers: Sequence[Link]) -> None:
-        start = None
-        while not (all(link.complete for link in receivers) and all(link.sent for link in senders)):
-            if self._replay is not None:
-                self._step_replay(senders)
-                continue
-            if start is None:
-                start = time.monotonic()
+        if _is_done(senders, receivers):
+            return
+        while self._replay is not None:
+            self._step_replay(senders, receivers)
+            if _is_done(senders, receivers):
+                return
+        start = time.monotonic()
+        while not _is_done(senders, receivers):
             self._wait(_TICK_SECONDS)
             self._check_patience(start, senders, receivers)
-        if start is not None:
-            self.waited_seconds += time.monotonic() - start
+        self.waited_seconds += time.monotonic() - start
 
     # --- the log ----------------------------------------------------------------------------------------------
 
-    def _step_replay(self, senders: Sequence[Link]) -> None:
-        """The next frame of the log, or what peers ask for meanwhile, or the end of the log."""
-        if self._stop.is_set():
-            raise StoppedError("the computation was stopped; it goes on from its log at the next start")
-        if any(not link.sent for link in senders):
-            self._wait(_TICK_SECONDS)
-            return
-        entry = next(self._replay or iter(()), None)
-        if entry is not None:
-            link = self._by_place.get(entry[0])
-            if link is not None and link.take_logged(entry[1]):
-                return
-            self._log.cut()
-        self._go_live()
+    def _step_replay(self, senders: Sequence[Link], receivers: Sequence[Link]) -> None:
+        """The next frame of the log for whom it is awaited, then what is to be sent, or the end of the log.
+
+        What is sent is sealed again only behind what was received, since all that stands before the end of the log was
+        sealed before, and the peers have it but for the last of it.
+        """
+        self._check_stop()
+        if self._entry is None:
+            self._entry = next(self._replay or iter(()), None)
+        if self._entry is None:
+            self._go_live()
+        elif not all(link.complete for link in receivers):
+            link = self._by_place.get(self._entry[0])
+            if link is None or not link.take_logged(self._entry[1]):
+                self._log.cut()
+                self._go_live()
+            self._entry = None
+        else:
+            for link in senders:
+                link.push()
+            if not all(link.sent for link in senders):
+                self._wait(_TICK_SECONDS)
 
     def _go_live(self) -> None:
-        self._replay = None
+        self._replay = self._entry = None
         for link in self._links.values():
             link.go_live()
 
@@ -175,41 +191,44 @@ class Mesh:
         """Back to the start: the next messages come from the log again."""
         for link in self._links.values():
             link.rewind()
-        self._replay = self._log.replay()
+        self._replay, self._entry = self._log.replay(), None
 
     # --- waiting ----------------------------------------------------------------------------------------------
 
     def _wait(self, most_seconds: float) -> None:
         """Wait until a channel has something, and serve all that have."""
-        poll = select.poll()
-        links = self._links.values()
-        watched: dict[int, Link] = {}
-        for link in links:
-            descriptor = link.channel.fileno()
-            if descriptor >= 0:
-                watched[descriptor] = link
-                poll.register(
-                    descriptor,
-                    select.POLLIN | select.POLLOUT if link.channel.wants_to_write else select.POLLIN,
-                )
-        if self.doorkeeper is not None:
-            for descriptor in self.doorkeeper.descriptors():
-                poll.register(descriptor, select.POLLIN)
+        poll, watched = self._watched()
         ready = poll.poll(most_seconds * 1000)
         served = [watched[descriptor] for descriptor, _ in ready if descriptor in watched]
         if len(served) < len(ready) or not ready:
             if self.doorkeeper is not None:
                 self.doorkeeper.service()
-            served = list(links)
+            served = list(self._links.values())
         for link in served:
             link.service()
 
+    def _watched(self) -> tuple[select.poll, dict[int, Link]]:
+        """What to wait on; made anew only when a channel has another descriptor or something to write."""
+        places = [(link.channel.fileno(), link.channel.wants_to_write, link) for link in self._links.values()]
+        doors = [] if self.doorkeeper is None else self.doorkeeper.descriptors()
+        now = ([place[:2] for place in places], doors)
+        if now != self._watching:
+            self._watching = now
+            self._poll = select.poll()
+            for descriptor, wants_to_write, _ in places:
+                if descriptor >= 0:
+                    events = select.POLLIN | select.POLLOUT if wants_to_write else select.POLLIN
+                    self._poll.register(descriptor, events)
+            for descriptor in doors:
+                self._poll.register(descriptor, select.POLLIN)
+            self._by_descriptor = {descriptor: link for descriptor, _, link in places if descriptor >= 0}
+        return self._poll, self._by_descriptor
+
     def _check_patience(self, start: float, senders: Sequence[Link], receivers: Sequence[Link]) -> None:
         now = time.monotonic()
-        if self._stop.is_set():
-            raise StoppedError("the computation was stopped; it goes on from its log at the next start")
         if now - start < _TICK_SECONDS:
             return
+        self._check_stop()
         late = [link for link in receivers if not link.complete] or [
             link for link in senders if not link.sent
         ]
@@ -224,6 +243,10 @@ class Mesh:
         if self._on_waiting is not None and now - self._told_at >= 1.0:
             self._told_at = now
             self._on_waiting(waiting)
+
+    def _check_stop(self) -> None:
+        if self._stop.is_set():
+            raise StoppedError("the computation was stopped; it goes on from its log at the next start")
 
     # --- the end ----------------------------------------------------------------------------------------------
 
@@ -260,6 +283,16 @@ class Mesh:
             self.doorkeeper.close()
         for link in self._links.values():
             link.channel.close()
+
+
+def _is_done(senders: Sequence[Link], receivers: Sequence[Link]) -> bool:
+    for link in receivers:
+        if not link.complete:
+            return False
+    for link in senders:  # noqa: SIM110 - this runs twice a round, and a generator costs as much as all else here
+        if not link.sent:
+            return False
+    return True
 
 
 def repeatable(mesh: Mesh, routine: Callable[[Mesh], T]) -> T:

@@ -24,7 +24,7 @@ def contents_of(arrays: Sequence[Words]) -> Iterator[bytes | memoryview]:
     total = sum(words.nbytes for words in arrays)
     if total <= PIECE_BYTES:
         if total:
-            yield b"".join([words.tobytes() for words in arrays])
+            yield arrays[0].tobytes() if len(arrays) == 1 else b"".join([words.tobytes() for words in arrays])
         return
     for parts in _cut([_bytes_of(words) for words in arrays if words.nbytes]):
         yield parts[0] if len(parts) == 1 else b"".join(parts)
