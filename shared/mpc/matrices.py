@@ -62,9 +62,10 @@ class SecretMatrix:
             total += product.astype(np.int64)
         return (yield from reshare(party, total.astype(U32)))
 
-    def row_sums(self) -> Words:
-        """This party's additive part of the sum of each row, uint32, only the low `bits` bits meaning anything."""
-        return np.asarray(self.owns.sum(axis=1, dtype=np.int64).astype(U32))
+    def row_sums(self) -> Share:
+        """The sum of each row; local. Returns: uint32, shape (rows,), right in its low `bits` bits."""
+        own = self.owns.sum(axis=1, dtype=np.int64).astype(U32)
+        return Share(own, self.sums.sum(axis=1, dtype=np.int64).astype(U32) - own)
 
 
 def lifted(party: Party, x: Share, bits: int, dtype: DTypeLike) -> Program[Share]:

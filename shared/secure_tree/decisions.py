@@ -5,20 +5,24 @@
 
 from __future__ import annotations
 
-from shared.mpc.opening import open_share
+from shared.mpc.opening import open_binary, open_share
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import Words
-from shared.mpc.sharing import Share
+from shared.mpc.sharing import BinaryShare, Share
 
 
-def open_stop_flags(party: Party, flags: Share) -> Program[Words]:
-    """Mode I: per open node 1 if it ends here (protocol section 10 step 3). Rounds: 1. Leaks: the flags."""
-    return (yield from _opened(party, "stop_flag", flags))
+def open_choices(party: Party, words: BinaryShare) -> Program[Words]:
+    """Mode I: per node 0 for a leaf, else 1 plus the index of its attribute (section 10 steps 3 and 6, in one word).
+
+    Rounds: 1. Leaks: the words.
+    """
+    _count(party, "choice", words.own.size)
+    return (yield from open_binary(party, words))
 
 
-def open_chosen_attributes(party: Party, indices: Share) -> Program[Words]:
-    """Mode I: per split node the index of its attribute (section 10 step 6). Rounds: 1. Leaks: the indices."""
-    return (yield from _opened(party, "chosen_attribute", indices))
+def open_emptiness(party: Party, flags: Share) -> Program[Words]:
+    """Mode I with `open_empty`: per child 1 if it has no record, as the thesis shows it. Rounds: 1. Leaks: the flags."""
+    return (yield from _opened(party, "emptiness", flags))
 
 
 def open_leaf_classes(party: Party, labels: Share) -> Program[Words]:
@@ -27,5 +31,9 @@ def open_leaf_classes(party: Party, labels: Share) -> Program[Words]:
 
 
 def _opened(party: Party, kind: str, values: Share) -> Program[Words]:
-    party.meter.opened[kind] = party.meter.opened.get(kind, 0) + values.own.size
+    _count(party, kind, values.own.size)
     return (yield from open_share(party, values))
+
+
+def _count(party: Party, kind: str, values: int) -> None:
+    party.meter.opened[kind] = party.meter.opened.get(kind, 0) + values

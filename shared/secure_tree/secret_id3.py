@@ -1,0 +1,288 @@
+"""Mode I: ID3 on shared records, level by level, exactly the tree of pooled records (protocol sections 4 and 10).
+
+All nodes of a level are decided together, so its rounds do not depend on their number. Every child of a split is asked
+for a decision, also one that will turn out a leaf: so the one word opened for it says no more than the tree does.
+Labels are computed while the next level is decided and opened for leaves only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.mpc.arithmetic import multiply
+from shared.mpc.comparison import is_zero
+from shared.mpc.lookup import LookupTable
+from shared.mpc.maximum import index_of_maximum
+from shared.mpc.program import Party, Program, together
+from shared.mpc.ring import U32
+from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
+from shared.secure_tree.decisions import open_choices, open_emptiness, open_leaf_classes
+from shared.secure_tree.secret_id3_choice import Chooser, Level
+from shared.secure_tree.secret_id3_layout import Indices, Layout, Questions
+from shared.secure_tree.secret_id3_records import Kids, SecretRecords, members_and_cells, tables_of
+from shared.tree.criteria import SCALE_BITS
+from shared.tree.f_table import f_table
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.schema import Schema
+
+MEMBERS_KEPT: Final = 2**26
+"""Entries of membership vectors that are kept for one level (8 bytes each); a larger level is grown in parts."""
+MEMBERS_AT_ONCE: Final = 2**23
+"""Entries of membership vectors that are multiplied at once."""
+
+
+def secret_id3(
+    party: Party,
+    schema: Schema,
+    rules: GrowthRules,
+    bits: BinaryShare,
+    *,
+    open_empty: bool = False,
+) -> Program[Tree]:
+    """The tree of section 4 by information gain on the records that the parties hold shares of.
+
+    Args: rules: `skip_known` has no meaning here. bits: 0/1 words, shape (columns, n), the XOR-shared
+        `secret_id3_layout.record_bits` of all records. open_empty: also open for each child whether it has no record,
+        which the thesis' version shows.
+    Returns: the tree, without counts and majorities, at all three parties.
+    Rounds: 3 at the start; a level 1 for members, 1 for counts, those of `Chooser.choose`, 1 for opening; labels of the
+        last level about 8. Levels that are too large for memory are grown in parts, one after the other.
+    Leaks: for every node, root included, whether it is a leaf, and its attribute or its class: what the tree shows.
+    Raises: InternalError: too many records. JobFailure: `share_inconsistent`, see `shared.mpc.opening`.
+    """
+    layout = Layout.of(schema, bits.shape[1])
+    if layout.records == 0 or layout.classes == 1:
+        return Tree(Leaf(0))
+    with party.meter.phase("input"):
+        records = yield from SecretRecords.prepare(party, layout, bits)
+    table = LookupTable.of(f_table(layout.records, SCALE_BITS))
+    growth = _Growth(party, rules, records, Chooser(layout, rules, table), open_empty)
+    yield from growth.run()
+    return growth.tree()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Family:
+    """Nodes whose labels are computed together: a level's children, or the root. `labels` once they are known.
+
+    `totals`: per class and their sum, shape (nodes, classes + 1). `above`: the parents' labels, shape (nodes,).
+    """
+
+    totals: Share
+    above: Share
+    labels: list[Share] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Nodes of one depth that await their decision. `ids`: their numbers. `is_open`: attributes not on their paths.
+
+    `family`, `places`: where their totals and labels are. `kids`: how their members come from the nodes above, whose
+    members and cells are `above` and `cells_above`; None for the root.
+    """
+
+    depth: int
+    ids: list[int]
+    is_open: NDArray[np.bool_]
+    family: _Family
+    places: Indices
+    kids: Kids | None = None
+    above: Share | None = None
+    cells_above: Share | None = None
+
+
+@dataclass(slots=True, eq=False)
+class _Growth:
+    """The state of one run. Nodes are numbered as they come up, so children have higher numbers than their parents."""
+
+    party: Party
+    rules: GrowthRules
+    records: SecretRecords
+    chooser: Chooser
+    open_empty: bool
+    splits: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
+    leaves: dict[int, int] = field(default_factory=dict)
+    unlabelled: list[_Family] = field(default_factory=list)
+    closing: list[tuple[_Family, int, int]] = field(default_factory=list)
+    nodes: int = 0
+
+    def run(self) -> Program[None]:
+        """Grow until no node awaits a decision and every leaf has its label."""
+        waiting = [self._root()]
+        while waiting:
+            part = waiting.pop()
+            self.party.meter.layer = part.depth
+            members, cells = yield from self._counted(part)
+            chosen, counts = yield from self._decide(part, cells)
+            waiting.extend(reversed((yield from self._split(part, chosen, counts, members, cells))))
+        with self.party.meter.phase("labels"):
+            yield from self._label(self._take_unlabelled())
+            yield from self._close()
+
+    def tree(self) -> Tree:
+        """The finished tree."""
+        built: dict[int, Node] = {node: Leaf(label) for node, label in self.leaves.items()}
+        for node in sorted(self.splits, reverse=True):
+            attribute, kids = self.splits[node]
+            built[node] = Split(attribute, tuple(built.pop(kid) for kid in kids))
+        return Tree(built[0])
+
+    def _root(self) -> _Part:
+        layout = self.records.layout
+        above = public_share(self.party.index, 0, U32, (1,))
+        family = _Family(self.records.totals, above)
+        self.unlabelled.append(family)
+        self.nodes = 1
+        return _Part(0, [0], np.ones((1, layout.attributes), bool), family, np.zeros(1, np.intp))
+
+    def _counted(self, part: _Part) -> Program[tuple[Share | None, Share]]:
+        """Members (None where no level below needs them, and at the root) and counted cells of a part."""
+        if part.kids is None or part.cells_above is None:
+            return None, self.records.root_cells()
+        kept = not self._is_last(part)
+        members: list[Share] = []
+        cells: list[Share] = []
+        with self.party.meter.phase("counts"):
+            for batch in self._batches(part.kids, MEMBERS_AT_ONCE):
+                of_batch, counted = yield from members_and_cells(
+                    self.party, self.records, part.above, part.cells_above, part.kids[batch]
+                )
+                cells.append(counted)
+                if kept:
+                    members.append(of_batch)
+        return (_joined(members) if kept else None), _joined(cells)
+
+    def _decide(self, part: _Part, cells: Share) -> Program[tuple[list[int], Share]]:
+        """What the nodes of a part become: 0 for a leaf, else 1 plus the attribute; and their tables of counts."""
+        totals = part.family.totals[part.places]
+        counts = tables_of(self.records.layout, cells, totals)
+        level = Level(counts, totals, Questions.of(self.records.layout, part.is_open))
+        families = self._take_unlabelled()
+        with self.party.meter.phase("choice"):
+            words, *_ = yield from together(
+                *_any(self.chooser.choose(self.party, level)), *_any(self._label(families))
+            )
+        with self.party.meter.phase("opening"):
+            opened, *_ = yield from together(*_any(open_choices(self.party, words)), *_any(self._close()))
+        return opened.tolist(), counts
+
+    def _split(
+        self, part: _Part, chosen: list[int], counts: Share, members: Share | None, cells: Share
+    ) -> Program[list[_Part]]:
+        """Record the decisions; returns the children that await one, in parts that fit the memory."""
+        layout = self.records.layout
+        for node, place, choice in zip(part.ids, part.places.tolist(), chosen, strict=True):
+            if choice == 0:
+                self.closing.append((part.family, place, node))
+        splitting = np.flatnonzero(chosen)
+        if not len(splitting):
+            return []
+        attributes = np.array(chosen, np.intp)[splitting] - 1
+        sizes = layout.values[attributes]
+        parent = np.repeat(splitting, sizes)
+        attribute = np.repeat(attributes, sizes)
+        value = np.arange(len(parent)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        row = layout.first_row[attribute] + value
+        ids = self._numbered(part, splitting, attributes, sizes)
+        totals = counts.map(lambda words: np.ascontiguousarray(words[parent, :, row]))
+        family = _Family(totals, part.family.labels[0][part.places[parent]])
+        self.unlabelled.append(family)
+        if self.open_empty:
+            yield from self._open_emptiness(totals)
+        if self._is_last(part):
+            self.closing.extend((family, place, node) for place, node in enumerate(ids))
+            return []
+        is_open = part.is_open[parent]
+        is_open[np.arange(len(parent)), attribute] = False
+        kids = Kids(parent, row, value == layout.values[attribute] - 1)
+        return [
+            _Part(
+                part.depth + 1,
+                ids[some],
+                is_open[some],
+                family,
+                np.arange(len(parent))[some],
+                kids[some],
+                members,
+                cells,
+            )
+            for some in self._batches(kids, MEMBERS_KEPT)
+        ]
+
+    def _numbered(self, part: _Part, splitting: Indices, attributes: Indices, sizes: Indices) -> list[int]:
+        """Numbers for all children, and the splits they belong to."""
+        first = self.nodes
+        for index, attribute, size in zip(
+            splitting.tolist(), attributes.tolist(), sizes.tolist(), strict=True
+        ):
+            self.splits[part.ids[index]] = (attribute, list(range(self.nodes, self.nodes + size)))
+            self.nodes += size
+        return list(range(first, self.nodes))
+
+    def _is_last(self, part: _Part) -> bool:
+        """Whether the children of these nodes are leaves whatever they hold."""
+        return bool(part.is_open[0].sum() == 1) or part.depth + 1 == self.rules.max_depth
+
+    def _batches(self, kids: Kids, most: int) -> list[slice]:
+        """Slices of whole families with at most so many entries of membership vectors, if one family is not more."""
+        bounds = np.append(np.flatnonzero(kids.is_last) + 1, len(kids))[:-1] if len(kids) else []
+        batches, start, end = [], 0, 0
+        for bound in map(int, bounds):
+            if bound - start > max(1, most // self.records.layout.records) and end > start:
+                batches.append(slice(start, end))
+                start = end
+            end = bound
+        return [*batches, slice(start, end)]
+
+    def _take_unlabelled(self) -> list[_Family]:
+        families, self.unlabelled = self.unlabelled, []
+        return families
+
+    def _label(self, families: list[_Family]) -> Program[None]:
+        """Labels of families: the first most frequent class, the parent's where there is no record (rule 2).
+
+        Without a record all counts are 0, so the first class wins, whose index is 0: adding the parent's is enough.
+        """
+        if not families:
+            return
+        totals = concatenate([family.totals for family in families])
+        above = concatenate([family.above for family in families])
+        bits = self.records.layout.count_bits
+        by_class = totals[:, :-1].map(lambda words: np.ascontiguousarray(words.T))
+        majority, empty = yield from together(
+            index_of_maximum(self.party, by_class, bits), is_zero(self.party, totals[:, -1], U32, bits)
+        )
+        labels = majority + (yield from multiply(self.party, empty, above))
+        start = 0
+        for family in families:
+            family.labels.append(labels[start : start + len(family.above)])
+            start += len(family.above)
+
+    def _close(self) -> Program[None]:
+        """Open the labels of all leaves that have theirs."""
+        ready = [leaf for leaf in self.closing if leaf[0].labels]
+        if not ready:
+            return
+        self.closing = [leaf for leaf in self.closing if not leaf[0].labels]
+        labels = concatenate([family.labels[0][place : place + 1] for family, place, _ in ready])
+        opened = yield from open_leaf_classes(self.party, labels)
+        self.leaves.update(zip((node for _, _, node in ready), opened.tolist(), strict=True))
+
+    def _open_emptiness(self, totals: Share) -> Program[None]:
+        with self.party.meter.phase("opening"):
+            empty = yield from is_zero(self.party, totals[:, -1], U32, self.records.layout.count_bits)
+            yield from open_emptiness(self.party, empty)
+
+
+def _joined(shares: list[Share]) -> Share:
+    return shares[0] if len(shares) == 1 else concatenate(shares)
+
+
+def _any(program: Program[Any]) -> tuple[Program[Any]]:
+    """A program among others of other results, in one round."""
+    return (program,)

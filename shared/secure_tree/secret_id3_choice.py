@@ -1,0 +1,178 @@
+"""Mode I, one level: which attribute each node splits on, in secret (protocol section 10 steps 1 to 6).
+
+The result is one secret word a node: 0 for a leaf, else 1 plus the index of the attribute. That a node is pure, too
+small, has no admissible attribute or gains nothing all come out as the same 0, so opening the word shows what the
+tree shows and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shared.mpc.arithmetic import add_public, reshare_binary, sum_of_products
+from shared.mpc.bits import unpack_bits
+from shared.mpc.comparison import zero_terms
+from shared.mpc.conversion import sign_bits
+from shared.mpc.first_maximum import all_of, first_maximum
+from shared.mpc.lookup import LookupTable, sums_of_entries
+from shared.mpc.matrices import lifted
+from shared.mpc.program import Party, Program, together
+from shared.mpc.ring import U16, U64
+from shared.mpc.selection import negated, word_masks
+from shared.mpc.sharing import BinaryShare, Share, concatenate
+from shared.secure_tree.secret_id3_layout import Layout, Questions
+from shared.tree.growth_rules import GrowthRules
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The nodes that one level decides on, and their counts.
+
+    `counts`: uint32, shape (nodes, classes + 1, table rows), the last class column being the sum; `totals`: the node's
+    own, shape (nodes, classes + 1). Both are right in their low `count_bits` bits. `questions`: what is still open.
+    """
+
+    counts: Share = field(repr=False)
+    totals: Share = field(repr=False)
+    questions: Questions = field(repr=False)
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes."""
+        return len(self.totals)
+
+    def of_rows(self) -> Share:
+        """The counts of all rows that are looked at, shape (rows, classes + 1)."""
+        return self.counts.map(
+            lambda part: np.ascontiguousarray(part[self.questions.row_node, :, self.questions.row_of_table])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """The rules of a job, its layout and its table of F."""
+
+    layout: Layout
+    rules: GrowthRules
+    table: LookupTable = field(repr=False)
+
+    def choose(self, party: Party, level: Level) -> Program[BinaryShare]:
+        """0 for a leaf, else 1 plus the attribute. Returns: uint16 words, shape (nodes,).
+
+        Rounds: 3 for the scores, those of a comparison of scores, ceil(log2(attributes)) and where a gain of zero
+        makes a leaf, one more; but at least what the test of zero gain takes. Sends: mostly the look-ups, (classes + 1)
+        a row. Leaks: nothing.
+        """
+        rows = level.of_rows()
+        programs: list[Program[Any]] = [self._best(party, level, rows)]
+        if not self.rules.split_on_zero_gain:
+            programs.append(self._gains_something(party, level, rows))
+        winners, *gains = yield from together(*programs)
+        chosen = yield from all_of(party, [winners, *gains])
+        questions = level.questions
+        words = (questions.pair_attribute + 1).astype(U16).reshape(level.nodes, questions.per_node).T
+        return word_masks(chosen, U16).masked(words).map(lambda part: np.bitwise_xor.reduce(part, axis=0))
+
+    def _best(self, party: Party, level: Level, rows: Share) -> Program[BinaryShare]:
+        """1 for the best admissible attribute of each node that does not stop by itself; shape (per node, nodes)."""
+        programs: list[Program[Any]] = [self._goes_on(party, level.totals)]
+        if self.rules.min_child > 1:
+            programs.append(self._is_admissible(party, level, rows))
+        if level.questions.per_node > 1:
+            programs.append(self._scores(party, level, rows))
+        goes_on, *others = yield from together(*programs)
+        scores: Share = others.pop() if level.questions.per_node > 1 else _no_scores(level)
+        condition = goes_on[np.zeros(level.questions.per_node, np.intp)]
+        return (
+            yield from first_maximum(
+                party, scores, self.layout.score_bits, others[0] if others else None, [condition]
+            )
+        )
+
+    def _scores(self, party: Party, level: Level, rows: Share) -> Program[Share]:
+        """score(A) of protocol section 4, shape (per node, nodes)."""
+        columns = self.layout.classes + 1
+        sign = np.ones(columns, np.int64)
+        sign[-1] = -1
+        scores = yield from sums_of_entries(
+            party,
+            self.table,
+            rows.reshape(-1),
+            np.tile(sign.view(U64), level.questions.rows),
+            level.questions.starts * columns,
+        )
+        return _by_attribute(level, scores)
+
+    def _goes_on(self, party: Party, totals: Share) -> Program[BinaryShare]:
+        """1 where more than one class occurs and there are min_node records; shape (1, nodes).
+
+        A node is pure iff a class has all its records. Of a node with records at most one class has, so the XOR of
+        those equalities is their OR; a node without records is smaller than min_node.
+        """
+        bits = self.layout.count_bits
+        size = totals[:, -1]
+        pure, small = yield from together(
+            zero_bits(party, size.reshape(-1, 1) - totals[:, :-1], bits),
+            below(party, size, min(self.rules.min_node, self.layout.records + 1), bits),
+        )
+        is_pure = pure.map(lambda part: np.bitwise_xor.reduce(part, axis=1))
+        goes_on = yield from all_of(party, [negated(party, is_pure), negated(party, small)])
+        return goes_on.reshape(1, -1)
+
+    def _is_admissible(self, party: Party, level: Level, rows: Share) -> Program[BinaryShare]:
+        """1 where no child has 1 to min_child - 1 records (rule 4); shape (per node, nodes)."""
+        size, bits = rows[:, -1], self.layout.count_bits
+        empty, small = yield from together(
+            zero_bits(party, size, bits),
+            below(party, size, min(self.rules.min_child, self.layout.records + 1), bits),
+        )
+        fits = negated(party, empty ^ small)
+        slots = fits[level.questions.slots()]
+        return _by_attribute(level, (yield from all_of(party, [slots[i] for i in range(len(slots))])))
+
+    def _gains_something(self, party: Party, level: Level, rows: Share) -> Program[BinaryShare]:
+        """1 where the gain is not exactly 0: some n[v][c] N differs from n[v] n[c] (rule 5); shape (per node, nodes).
+
+        Differences add up to 0 over the values and over the classes, so the last ones need no test.
+        """
+        slots, classes = level.questions.slots(1), self.layout.classes
+        asked = rows[slots.reshape(-1)]
+        node = level.questions.row_node[slots.reshape(-1)]
+        ring = self.layout.product_dtype
+        wide = yield from lifted(party, concatenate([asked, level.totals]), self.layout.count_bits, ring)
+        cells, totals = wide[: len(asked)], wide[len(asked) :][node]
+        products = yield from sum_of_products(
+            party, [(cells[:, :-2], totals[:, -1:]), (-cells[:, -1:], totals[:, :-2])]
+        )
+        equal = yield from zero_bits(party, products, 2 * self.layout.count_bits - 2)
+        tests = equal.reshape(len(slots), -1, classes - 1)
+        rows_of_tests = [tests[i, :, c] for i in range(len(slots)) for c in range(classes - 1)]
+        same = yield from all_of(party, rows_of_tests)
+        return negated(party, _by_attribute(level, same))
+
+
+def zero_bits(party: Party, x: Share, width_bits: int) -> Program[BinaryShare]:
+    """1 where x = 0 modulo 2^width_bits, as bytes of x's shape. Rounds: those of a comparison of that width."""
+    terms = yield from zero_terms(party, x.reshape(-1), width_bits)
+    packed = yield from reshare_binary(party, terms)
+    return unpack_bits(packed, x.own.size).reshape(*x.shape)
+
+
+def below(party: Party, x: Share, bound: int, width_bits: int) -> Program[BinaryShare]:
+    """1 where x < a public bound, as bytes of x's shape. Args: |x - bound| < 2^(width_bits - 1)."""
+    difference = add_public(party, x, -bound).reshape(-1)
+    packed = yield from sign_bits(party, difference, width_bits)
+    return unpack_bits(packed, x.own.size).reshape(*x.shape)
+
+
+def _by_attribute(level: Level, of_pairs: Any) -> Any:
+    """From one entry a pair to shape (per node, nodes)."""
+    return of_pairs.reshape(level.nodes, level.questions.per_node).map(np.transpose)
+
+
+def _no_scores(level: Level) -> Share:
+    zeros = np.zeros((1, level.nodes), U64)
+    return Share(zeros, zeros)
