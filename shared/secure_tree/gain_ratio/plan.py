@@ -1,0 +1,151 @@
+"""What is public about a training or a prediction in mode G: sizes, widths, rules, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.errors import InputError, InternalError
+from shared.mpc.ring import U16, U32, Words, word_of_width
+from shared.mpc.sharing import BinaryShare
+from shared.tree.gain_ratio_growing import GainRatioRules
+from shared.tree.gain_ratio_layer import table_scale
+
+MAX_HEIGHT: Final = 10
+"""The last layer has 2^height slots; what is done per slot and record is cheap, but not free."""
+MAX_WIDTH_BITS: Final = 32
+MAX_CLASSES: Final = 64
+MAX_COLUMNS: Final = 1024
+_NUMERATOR_BITS: Final = 31
+
+
+@dataclass(frozen=True, slots=True)
+class GainRatioPlan:
+    """The public side of mode G. `widths`: bits of each column's codes. `classes`: number of labels."""
+
+    records: int
+    widths: tuple[int, ...]
+    classes: int
+    rules: GainRatioRules
+
+    def __post_init__(self) -> None:
+        """Refuse what the trainer cannot do. Raises: InputError."""
+        _expect(self.records >= 0, "records", "a number that is not negative")
+        _expect(1 <= len(self.widths) <= MAX_COLUMNS, "columns", f"1 to {MAX_COLUMNS} columns")
+        _expect(
+            all(1 <= width <= MAX_WIDTH_BITS for width in self.widths),
+            "width",
+            f"1 to {MAX_WIDTH_BITS} bits a column",
+        )
+        _expect(1 <= self.classes <= MAX_CLASSES, "classes", f"1 to {MAX_CLASSES} classes")
+        _expect(self.rules.height <= MAX_HEIGHT, "height", f"at most {MAX_HEIGHT} layers")
+        _expect(len(self.rules.grid) in (0, len(self.widths)), "grid", "one step a column, or none at all")
+        # Gain+ is at most SplitInfo+ (a cut with two sides tells at most one of them), so N 2^s bounds both.
+        room = (self.records << self.scale) + 3 * self.classes + 3
+        _expect(room < 1 << _NUMERATOR_BITS, "records", "fewer records: numerators must stay below 2^31")
+
+    @property
+    def columns(self) -> int:
+        """Number of numeric columns."""
+        return len(self.widths)
+
+    @property
+    def height(self) -> int:
+        """Layers of tests."""
+        return self.rules.height
+
+    @property
+    def scale(self) -> int:
+        """The s of the table F_s (protocol section 11, Width)."""
+        return table_scale(self.records, self.classes)
+
+    @property
+    def width(self) -> int:
+        """Bits of the widest column."""
+        return max(self.widths)
+
+    @property
+    def key_dtype(self) -> np.dtype[Any]:
+        """Words that hold a code of any column."""
+        return word_of_width(self.width)
+
+    @property
+    def column_dtype(self) -> np.dtype[Any]:
+        """Words that hold a column's index."""
+        return word_of_width(max(1, (self.columns - 1).bit_length()))
+
+    @property
+    def label_dtype(self) -> np.dtype[Any]:
+        """Words that hold a class index."""
+        return word_of_width(max(1, (self.classes - 1).bit_length()))
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether any column's thresholds are rounded up to a public grid."""
+        return any(self.rules.grid)
+
+    @property
+    def slots(self) -> int:
+        """Slots of all layers of tests together."""
+        return (1 << self.height) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """Records as shares. `keys`: per column words of shape (n,). `classes`: class words (`class_words`), shape (n,)."""
+
+    keys: tuple[BinaryShare, ...]
+    classes: BinaryShare
+
+    def checked(self, plan: GainRatioPlan) -> SharedRows:
+        """The same, each column in the words its width needs.
+
+        Raises: InternalError: shapes, kinds or words other than the plan says.
+        """
+        if len(self.keys) != plan.columns:
+            raise InternalError(f"expected {plan.columns} columns of keys, {len(self.keys)} came")
+        for share in (*self.keys, self.classes):
+            if not isinstance(share, BinaryShare) or share.shape != (plan.records,):
+                raise InternalError(f"expected XOR shares of {plan.records} words")
+        if self.classes.dtype != class_dtype(plan.classes):
+            raise InternalError(f"expected class words of {class_dtype(plan.classes)}")
+        for key, width in zip(self.keys, plan.widths, strict=True):
+            if key.dtype != key_input_dtype(width):
+                raise InternalError(f"expected keys of {width} bits in words of {key_input_dtype(width)}")
+        narrow = [
+            as_words(key, word_of_width(width)) for key, width in zip(self.keys, plan.widths, strict=True)
+        ]
+        return SharedRows(tuple(narrow), self.classes)
+
+
+def as_words(x: BinaryShare, dtype: np.dtype[Any]) -> BinaryShare:
+    """The same bits in another word type; local. Bits that do not fit are dropped."""
+    return x if x.dtype == dtype else x.map(lambda part: part.astype(dtype))
+
+
+def key_input_dtype(width_bits: int) -> np.dtype[Any]:
+    """The words in which owners share a column: 16 bits, or 32 for wider codes."""
+    return U16 if width_bits <= U16.itemsize * 8 else U32
+
+
+def class_dtype(classes: int) -> np.dtype[Any]:
+    """The words in which owners share class words."""
+    return word_of_width(max(1, classes - 1))
+
+
+def class_words(labels: Sequence[int] | NDArray[np.integer], classes: int) -> Words:
+    """Class indices as words with one bit a class: bit c for class c, no bit for the last class.
+
+    Args: labels: below `classes`, shape (n,).
+    """
+    bits = np.uint64(1) << np.asarray(labels, np.uint64)
+    return (bits & np.uint64((1 << (classes - 1)) - 1)).astype(class_dtype(classes))
+
+
+def _expect(holds: bool, where: str, expected: str) -> None:
+    if not holds:
+        raise InputError(f"expected {expected}", where=where, remedy="Change the study.")
