@@ -27,6 +27,8 @@ from shared.ids import ID_PATTERN, RESERVED_IDS
 SETTINGS_FILE: Final = "agent.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_PORT: Final = 8711
+_GREATEST_PORT: Final = 65535
+_EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - names to compare with; nothing is bound here
 
 Way = Literal["auto", "websocket", "long-poll"]
 Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
@@ -73,15 +75,42 @@ class LocalSection(BaseModel):
 
 
 class ComputeSection(BaseModel):
-    """`[compute]`: how frames of secret jobs go through the cloud.
+    """`[compute]`: how frames of secret jobs go.
 
-    `channel`: `auto` tries a WebSocket and falls back to long polls where a proxy lets none through; the other two fix
-    one of them.
+    `channel`: through the cloud; `auto` tries a WebSocket and falls back to long polls where a proxy lets none through,
+    the other two fix one of them. `listen`: as a compute party, take direct connections of the two others at
+    `HOST:PORT` or `HOST:FIRST-LAST`, one port for each job at a time. `advertise`: the host under which they find it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     channel: Way = "auto"
+    listen: Annotated[str, Field(pattern=r"^[0-9A-Za-z.:\[\]-]{1,253}:[0-9]{1,5}(-[0-9]{1,5})?$")] | None = (
+        None
+    )
+    advertise: Annotated[str, Field(pattern=r"^[0-9A-Za-z.:-]{1,253}$")] | None = None
+
+    @property
+    def address(self) -> tuple[str, range] | None:
+        """Host and ports of `listen`."""
+        if self.listen is None:
+            return None
+        host, _, ports = self.listen.rpartition(":")
+        first, _, last = ports.partition("-")
+        return host.strip("[]"), range(int(first), int(last or first) + 1)
+
+    @model_validator(mode="after")
+    def _reachable(self) -> ComputeSection:
+        if self.address is None:
+            return self
+        host, ports = self.address
+        if not ports or ports[-1] > _GREATEST_PORT:
+            raise ValueError("listen: expected ports up to 65535, the first one first")
+        if host in _EVERYWHERE and self.advertise is None:
+            raise ValueError(
+                "advertise: listening everywhere, say under which host the others find this agent"
+            )
+        return self
 
 
 class AgentSettings(BaseSettings):

@@ -23,6 +23,7 @@ from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
+from shared.wire.secret import SignedProgress
 
 MAX_RECEIPT_BYTES: Final = 2**16
 MAX_INBOX_BYTES: Final = 2**27
@@ -124,6 +125,13 @@ class CloudClient:
         body = sign_registration(claim, self.signer).canonical()
         headers = {"content-type": "application/json"}
         self._send("POST", "/v1/hospitals", "registration", MAX_RECEIPT_BYTES, content=body, headers=headers)
+
+    def tell_progress(self, signed: SignedProgress) -> None:
+        """Where a secret job stands here. Raises: PeerError: the job does not compute (any more). TemporaryError."""
+        path = f"/v1/jobs/{signed.progress.job}/progress"
+        headers = {"content-type": "application/json"}
+        body = signed.canonical()
+        self._send("POST", path, "progress", MAX_RECEIPT_BYTES, content=body, headers=headers)
 
     def fetch_federation(self) -> SignedFederation:
         """The federation document as the cloud serves it, not yet verified. Also sets the clock offset."""

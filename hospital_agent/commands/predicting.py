@@ -28,10 +28,14 @@ def list_models(folder: Folder) -> Report:
     shelf = _shelf(folder)
     found = [summary(shelf.get(job)) for job in shelf.ids()]
     lines = [
-        f"{m['id'][:8]}  study {m['study']}  class {m['class']}  {m['nodes']} nodes  {', '.join(m['hospitals'])}"
+        f"{m['id'][:8]}  study {m['study']}  class {m['class']}  {_size(m)}  {', '.join(m['hospitals'])}"
         for m in found
     ]
     return Report({"models": found}, "\n".join(lines) or f"No models yet. Next: privet agent status {folder}")
+
+
+def _size(model: dict[str, Any]) -> str:
+    return str(model["held"]) if model["nodes"] is None else f"{model['nodes']} nodes"
 
 
 @models.command()

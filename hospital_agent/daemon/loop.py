@@ -8,23 +8,27 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Self
 
 from hospital_agent.cloud import CloudClient, FullJitter, InboxMessage, Patience
+from hospital_agent.computing.room import Room
 from hospital_agent.daemon.casework import Casework
 from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
+from hospital_agent.daemon.secret_work import Teller
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.keyring import Keyring
 from hospital_agent.settings import SETTINGS_FILE, load_settings
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.protocol.envelopes import Sealed, unseal
 from shared.protocol.joining import F_TABLE_BITS
+from shared.protocol.polling import sign_progress
 from shared.tree.criteria import f_table_sha256
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
@@ -32,6 +36,8 @@ from shared.wire.envelope import MessageType
 MAX_MESSAGE_BYTES: Final = 2**27
 ASKING_WAIT_SECONDS: Final = 1
 """Poll length while an offer waits for a person, so that the answer is acted on soon."""
+COMPUTING_WAIT_SECONDS: Final = 0.25
+"""How long a look for what the computing room came to lasts; the inbox is asked between two looks."""
 _REFRESH_SECONDS: Final = 3600.0
 
 
@@ -46,6 +52,7 @@ class Daemon:
     stop: threading.Event = field(default_factory=threading.Event)
     _refreshed: float = -_REFRESH_SECONDS
     _trouble: FullJitter | None = None
+    _teller: Teller = field(default_factory=Teller)
 
     @classmethod
     def open(
@@ -81,7 +88,7 @@ class Daemon:
             ca_bundle=settings.ca_bundle,
             patience=patience,
         )
-        casework = Casework(office)
+        casework = Casework(office, Room(folder), client.patience)
         return cls(office, client, casework, OfferDesk(office, casework))
 
     def run(self) -> None:
@@ -96,7 +103,8 @@ class Daemon:
                 self.close()
 
     def close(self) -> None:
-        """Let go of the connection, the journal and every process."""
+        """Let go of the connection, the journal, and every thread and process."""
+        self.casework.room.close()
         self.client.http.close()
         self.office.keyring.close()
         self.office.journal.connection.close()
@@ -116,8 +124,7 @@ class Daemon:
             for answer in self.office.journal.answers():
                 self.desk.act_on(answer)
             self._send_pending()
-            asking = bool(self.office.journal.jobs(JobStatus.AWAITING))
-            for message in self._poll(ASKING_WAIT_SECONDS if asking else None):
+            for message in self._poll(self._wait_for_computing()):
                 self._take(message)
                 self._send_pending()
         except TemporaryError as error:
@@ -127,6 +134,30 @@ class Daemon:
             self._pause(error, None)
         else:
             self._recovered()
+
+    def _wait_for_computing(self) -> int | None:
+        """How long to wait at the inbox; while a secret job computes, the wait is here, for its thread.
+
+        Also tells how far such jobs are: the hospital's people by its journal, the cloud by a report.
+        """
+        room = self.casework.room
+        if not room.jobs:
+            return ASKING_WAIT_SECONDS if self.office.journal.jobs(JobStatus.AWAITING) else None
+        busy = room.is_busy
+        while (news := room.next_news(COMPUTING_WAIT_SECONDS if busy else 0.0)) is not None:
+            busy = False
+            self._tell_progress()
+            self.casework.take_news(news)
+            self._send_pending()
+        self._tell_progress()
+        return 0 if room.is_busy else ASKING_WAIT_SECONDS
+
+    def _tell_progress(self) -> None:
+        """A report that does not arrive is not missed: the next one says it all again."""
+        self.casework.note_phases()
+        for report in self._teller.news(self.casework.room.jobs):
+            with suppress(PeerError):
+                self.client.tell_progress(sign_progress(report, self.office.keyring.identity))
 
     def _pause(self, error: TemporaryError | PeerError, retry_after_seconds: float | None) -> None:
         """Wait, longer each time (rule A5); a person is told once."""

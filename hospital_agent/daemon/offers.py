@@ -6,15 +6,18 @@ do not fit the study, the cloud learns the code `data` and the hospital reads th
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypedDict
 
+from hospital_agent.computing.endpoints import choose_endpoint
 from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
 from hospital_agent.policy import DECLINED, Refusal, review
+from hospital_agent.records import Snapshot
 from hospital_agent.records.identity import records_identity
 from shared.crypto import agreement
 from shared.errors import ErrorCode, InputError, PeerError
@@ -28,6 +31,15 @@ from shared.rng import random_bytes
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer
+from shared.wire.secret import DirectEndpoint
+
+
+class SecretExtras(TypedDict, total=False):
+    """See `participant.accept`."""
+
+    records: int
+    direct: DirectEndpoint | None
+
 
 DATA: Final = "data"
 """The code of a refusal because the records do not fit the study."""
@@ -169,7 +181,12 @@ class OfferDesk:
         keys = self.office.keyring.hospital_keys(manifest.key_id)
         private = agreement.generate_private()
         ephemeral = (private, agreement.public_of(private))
-        step = accept(manifest, self.office.own, snapshot.sha256, ephemeral, keys)
+        try:
+            extras = self._secret_extras(manifest, snapshot, private)
+        except InputError as error:
+            self._decline(entry, manifest, Refusal(DECLINED, str(error)), inbox_id)
+            return
+        step = accept(manifest, self.office.own, snapshot.sha256, ephemeral, keys, **extras)
         outcome = carry_out(step, snapshot, keys, self.office.keyring.identity, watch)
         accepted = replace(
             entry,
@@ -183,6 +200,22 @@ class OfferDesk:
         self._open_case(
             Case(self.casework.booked(accepted), outcome.participation, snapshot), outcome.outgoing, inbox_id
         )
+
+    def _secret_extras(self, manifest: Manifest, snapshot: Snapshot, private: bytes) -> SecretExtras:
+        """What an acceptance of a secret job says besides; nothing for the others."""
+        if manifest.secret is None:
+            return {}
+        direct = None
+        if self.office.own in manifest.secret.compute_parties:
+            taken = {
+                peer.direct.port
+                for case in self.casework.cases.values()
+                for peer in case.participation.members
+                if peer.id == self.office.own and peer.direct is not None
+            }
+            mh = hashlib.sha256(manifest.canonical()).digest()
+            direct = choose_endpoint(self.office.settings.compute, taken, private, mh)
+        return {"records": snapshot.row_count, "direct": direct}
 
     def _open_case(self, case: Case, outgoing: tuple[Sealed, ...], inbox_id: int | None) -> None:
         journal = self.office.journal

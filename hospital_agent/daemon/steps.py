@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from hospital_agent.records import Snapshot
 from shared.errors import InternalError
 from shared.ids import CLOUD
-from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys, Say, Step
+from shared.protocol.agent_effects import Aborted, Completed, Compute, Count, HospitalKeys, Say, Step
 from shared.protocol.envelopes import Address, Sealed, Signer, seal
 from shared.protocol.participant import contribute, said
 from shared.protocol.participation import Participation
@@ -37,11 +37,15 @@ class Stopwatch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A step carried out: the state to journal, the messages to send, and the end if it is one."""
+    """A step carried out: the state to journal, the messages to send, and the end if it is one.
+
+    `computes`: a secret job's computing is to begin once the step is journalled.
+    """
 
     participation: Participation
     outgoing: tuple[Sealed, ...] = ()
     ending: Completed | Aborted | None = None
+    computes: bool = False
 
 
 def carry_out(
@@ -52,7 +56,7 @@ def carry_out(
 
     Raises: InputError: the records are no longer the frozen ones. TemporaryError: they cannot be reached.
     """
-    participation, outgoing, ending = step.participation, [], None
+    participation, outgoing, ending, computes = step.participation, [], None, False
     effects = list(step.effects)
     while effects:
         effect = effects.pop(0)
@@ -65,9 +69,11 @@ def carry_out(
                 further = _contribute(participation, effect, snapshot, keys, watch)
                 participation = further.participation
                 effects[:0] = further.effects
+            case Compute():
+                computes = True
             case Completed() | Aborted():
                 ending = effect
-    return Outcome(participation, tuple(outgoing), ending)
+    return Outcome(participation, tuple(outgoing), ending, computes)
 
 
 def _contribute(

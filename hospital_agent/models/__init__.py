@@ -5,6 +5,18 @@ from __future__ import annotations
 from hospital_agent.models.answers import NOTICE, Answers, Record
 from hospital_agent.models.describing import description, summary
 from hospital_agent.models.model import Model
+from hospital_agent.models.shares import get_shares, put_shares
 from hospital_agent.models.shelf import Shelf, shelf_of
 
-__all__ = ["NOTICE", "Answers", "Model", "Record", "Shelf", "description", "shelf_of", "summary"]
+__all__ = [
+    "NOTICE",
+    "Answers",
+    "Model",
+    "Record",
+    "Shelf",
+    "description",
+    "get_shares",
+    "put_shares",
+    "shelf_of",
+    "summary",
+]

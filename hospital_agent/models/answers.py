@@ -40,7 +40,7 @@ class Answers:
         return {
             "model": self.model.id,
             "study": self.model.manifest.study,
-            "tree_sha256": self.model.tree.sha256,
+            "tree_sha256": self.model.shown_tree.sha256,
             "disclosure": self.model.manifest.disclosure,
             "notice": NOTICE,
             "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
@@ -55,7 +55,7 @@ class Answers:
                 remedy="See the attribute names with `GET /models/{id}` or `privet agent models show`.",
             )
         try:
-            prediction = predict(self.model.tree, self.schema, record, self.model.manifest.disclosure)
+            prediction = predict(self.model.shown_tree, self.schema, record, self.model.manifest.disclosure)
         except InputError as error:
             raise InputError(str(error), where=f"record {number}") from None
         return _document(prediction)

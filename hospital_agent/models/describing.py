@@ -19,9 +19,11 @@ def summary(model: Model) -> dict[str, Any]:
         "class": model.schema.class_name,
         "classes": list(model.schema.classes),
         "hospitals": list(model.hospitals),
-        "tree_sha256": model.tree.sha256,
-        "nodes": model.tree.node_count,
-        "depth": model.tree.depth,
+        "tree_sha256": model.tree_sha256,
+        "nodes": None if model.tree is None else model.tree.node_count,
+        "depth": None if model.tree is None else model.tree.depth,
+        "profile": model.manifest.profile,
+        "held": model.told,
         "disclosure": model.manifest.disclosure,
         "saved": model.saved,
     }
@@ -29,11 +31,11 @@ def summary(model: Model) -> dict[str, Any]:
 
 def description(model: Model) -> dict[str, Any]:
     """A model in full, its counts only where the study's predictions may show them."""
+    document = {**summary(model), "schema": model.schema.to_json(), "notice": NOTICE}
+    if model.tree is None:
+        return document | {"tree": None, "drawing": f"({model.told})"}
     shown = model.tree if model.manifest.disclosure == "counts" else model.tree.without_counts()
-    return {
-        **summary(model),
-        "schema": model.schema.to_json(),
+    return document | {
         "tree": reference_form(shown, model.schema),
         "drawing": draw(shown, model.schema),
-        "notice": NOTICE,
     }

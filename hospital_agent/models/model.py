@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from shared.crypto import certificates
+from shared.errors import InputError
 from shared.protocol.envelopes import reseal, verify
 from shared.protocol.participation import schema_of
 from shared.tree.binary_tests import read_test
@@ -27,18 +28,20 @@ from shared.wire.manifest import Manifest
 class Model:
     """One tree and what proves where it came from.
 
-    `state`: the hidden state that every statement names, 64 hex digits. `certificates`: DER of the members,
-    base64url, in the order of their statements. `saved`: Unix seconds.
+    `tree`: None where a secret job does not show it to this hospital. `record_sha256`: of a secret job, the hash that
+    all members attested. `state`: the hidden state that every statement names, 64 hex digits. `certificates`: DER of
+    the members, base64url, in the order of their statements. `saved`: Unix seconds.
     """
 
     manifest: Manifest
     mh: str
     agent: str
-    tree: Tree = field(repr=False)
+    tree: Tree | None = field(repr=False)
     state: str
     statements: tuple[SignedEnvelope, ...] = field(repr=False)
     certificates: tuple[str, ...] = field(repr=False)
     saved: int
+    record_sha256: str | None = None
 
     @property
     def id(self) -> str:
@@ -55,16 +58,53 @@ class Model:
         """Whose records it was grown on."""
         return tuple(statement.envelope.sender for statement in self.statements)
 
+    @property
+    def tree_sha256(self) -> str | None:
+        """Hash of the tree, None where it is not shown here."""
+        return None if self.tree is None else self.tree.sha256
+
+    @property
+    def shown_tree(self) -> Tree:
+        """The tree. Raises: InputError: this hospital does not hold it, and who does."""
+        if self.tree is None:
+            secret = self.manifest.secret
+            shared = secret is None or secret.result == "shared"
+            parties = ", ".join([] if secret is None else secret.compute_parties)
+            raise InputError(
+                "the tree of this job stays shared, and no hospital can see it"
+                if shared
+                else "the tree of this job was opened to other hospitals",
+                where=f"model {self.id}",
+                remedy=f"Ask it by a job of purpose predict, with compute parties {parties}."
+                if shared
+                else f"Ask at {', '.join((secret and secret.result_parties) or [])}.",
+            )
+        return self.tree
+
+    @property
+    def told(self) -> str:
+        """What became of the tree, in a few words."""
+        if self.tree is not None:
+            return "the tree is here"
+        secret = self.manifest.secret
+        if secret is not None and secret.purpose == "predict":
+            return "the classes are with the hospitals that asked"
+        if secret is not None and secret.result == "shared":
+            return "the tree stays shared among the compute parties"
+        return "the tree was opened to other hospitals"
+
     def canonical(self) -> bytes:
         """What the agent signs."""
+        secret = {} if self.record_sha256 is None else {"record_sha256": self.record_sha256}
         return canonical_json(
-            {
+            secret
+            | {
                 "v": 1,
                 "manifest": self.manifest.model_dump(mode="json", by_alias=True),
                 "mh": self.mh,
                 "agent": self.agent,
-                "tree": _flat(self.tree),
-                "tree_sha256": self.tree.sha256,
+                "tree": None if self.tree is None else _flat(self.tree),
+                "tree_sha256": self.tree_sha256,
                 "state": self.state,
                 "statements": [s.model_dump(mode="json", by_alias=True) for s in self.statements],
                 "certificates": list(self.certificates),
@@ -79,13 +119,14 @@ class Model:
             Manifest.model_validate(data["manifest"]),
             data["mh"],
             data["agent"],
-            _nested(data["tree"]),
+            None if data["tree"] is None else _nested(data["tree"]),
             data["state"],
             tuple(SignedEnvelope.model_validate(statement) for statement in data["statements"]),
             tuple(data["certificates"]),
             data["saved"],
+            data.get("record_sha256"),
         )
-        if data["tree_sha256"] != model.tree.sha256:
+        if data["tree_sha256"] != model.tree_sha256:
             raise ValueError("tree_sha256")
         return model
 

@@ -10,6 +10,7 @@ from typing import Final
 
 from hospital_agent.files import make_private_folder, read_file, sync_folder, write_file
 from hospital_agent.models.model import Model
+from hospital_agent.models.shares import shares_path
 from shared.crypto import identity
 from shared.errors import InputError, PrivetError
 from shared.protocol.envelopes import Signer
@@ -89,6 +90,7 @@ class Shelf:
         """Delete a model, altered or not. Raises: InputError: there is none."""
         path = self._path(self.find(job))
         path.unlink()
+        shares_path(self.folder, path.stem).unlink(missing_ok=True)
         sync_folder(self.folder)
 
     def path_of(self, job: str) -> Path:

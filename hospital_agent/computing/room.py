@@ -1,0 +1,227 @@
+"""The secret jobs of one agent: a thread each, from the roster to the end of the job.
+
+The daemon's thread starts and ends them and takes what they came to; nothing else passes between. A thread goes on
+after its result is there, because the others may still ask for its frames, until the daemon ends it with the job.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from hospital_agent.cloud import Patience
+from hospital_agent.computing.assignment import Assignment
+from hospital_agent.computing.member import Finished, Keep, Routine
+from hospital_agent.computing.modes import SecretMode
+from hospital_agent.computing.standing import Place
+from hospital_agent.files import make_private_folder
+from hospital_agent.links.channel import Channel
+from hospital_agent.links.direct import DirectChannel
+from hospital_agent.links.frame_log import FrameLog
+from hospital_agent.links.meeting import direct_channels, listen, meet
+from hospital_agent.links.mesh import Mesh, StoppedError, repeatable
+from hospital_agent.links.relayed import Door, Relayed
+from hospital_agent.settings import Way
+from shared.errors import (
+    ErrorCode,
+    InputError,
+    InternalError,
+    JobCode,
+    JobFailure,
+    PeerError,
+    TemporaryError,
+)
+from shared.ids import AgentId
+from shared.mpc.ring import Words
+
+FOLDER: Final = "computing"
+_SUFFIX: Final = ".frames"
+_LINGER_SECONDS: Final = 7 * 86400.0
+"""How long at most a thread waits for the daemon to end it; the cloud ends a silent job much earlier."""
+_END_SECONDS: Final = 10.0
+_GRACE_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that a thread works with. `door`: to the cloud's relay. `listen`: where direct connections are taken."""
+
+    assignment: Assignment
+    mode: SecretMode
+    blocks: list[Words] = field(repr=False)
+    keep: Keep
+    door: Door
+    way: Way
+    patience: Patience
+    listen: tuple[str, int] | None
+    tell: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a thread came to: a result, or why there is none."""
+
+    job: str
+    finished: Finished | None = None
+    failure: JobFailure | None = None
+
+
+class Room:
+    """The threads by job. Used by the daemon's thread only."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder / FOLDER
+        self._tasks: dict[str, _Task] = {}
+        self._news: queue.SimpleQueue[News] = queue.SimpleQueue()
+
+    @property
+    def jobs(self) -> Mapping[str, Place]:
+        """Where each running job stands."""
+        return {job: task.place for job, task in self._tasks.items()}
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a job is on its way to its result."""
+        return any(not task.told for task in self._tasks.values())
+
+    def begin(self, work: Work) -> None:
+        """Start a job's thread, or go on with a job from its log. Raises: InputError: its log cannot be used."""
+        job = work.assignment.manifest.job
+        if job in self._tasks:
+            return
+        make_private_folder(self._folder)
+        task = _Task(work, self._folder, self._news)
+        self._tasks[job] = task
+        task.start()
+
+    def next_news(self, wait_seconds: float) -> News | None:
+        """What a thread came to, as soon as there is something."""
+        try:
+            return self._news.get(timeout=wait_seconds)
+        except queue.Empty:
+            return None
+
+    def end(self, job: str) -> None:
+        """The job is over: its thread stops, and nothing of its frames remains."""
+        task = self._tasks.pop(job, None)
+        if task is not None:
+            task.stop(delete=True)
+        self._path(job).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """The agent stops; its jobs go on from their logs at the next start."""
+        for task in self._tasks.values():
+            task.stop(delete=False)
+        self._tasks.clear()
+
+    def discard_all_but(self, jobs: Collection[str]) -> None:
+        """Delete logs that no running job has."""
+        for path in self._folder.glob(f"*{_SUFFIX}"):
+            if path.stem not in jobs:
+                path.unlink(missing_ok=True)
+
+    def _path(self, job: str) -> Path:
+        return self._folder / f"{job}{_SUFFIX}"
+
+
+class _Task:
+    """One job's thread."""
+
+    def __init__(self, work: Work, folder: Path, news: queue.SimpleQueue[News]) -> None:
+        task = work.assignment
+        self.place = Place(task.own, task.manifest.job, task.index is not None, work.mode.layers)
+        self.told = False
+        self._work = work
+        self._folder = folder
+        self._news = news
+        self._stop = threading.Event()
+        self._log = FrameLog.open(folder / f"{task.manifest.job}{_SUFFIX}", task.log_context)
+        self._delete = False
+        self._thread = threading.Thread(target=self._run, name=f"job {task.manifest.job[:8]}", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self, *, delete: bool) -> None:
+        """End after the computing at hand; `delete`: the log with it."""
+        self._delete = delete
+        self._stop.set()
+        self._thread.join(_END_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            self._compute()
+        except StoppedError:
+            pass
+        except JobFailure as failure:
+            self._tell(failure=failure)
+        except PeerError as error:
+            # The cloud says that the job is over; how it ended comes through the inbox.
+            if error.code is not ErrorCode.LATE:
+                self._tell(failure=JobFailure(JobCode.CANCELLED, str(error)))
+        except TemporaryError as error:
+            self._tell(failure=JobFailure(JobCode.MEMBER_LOST, str(error)))
+        except (InputError, InternalError) as error:
+            self._tell(failure=JobFailure(JobCode.CANCELLED, str(error)))
+        except Exception as error:  # a bug must end the job at once, not leave the others waiting for a day
+            self._tell(failure=JobFailure(JobCode.CANCELLED, f"an error of ours: {type(error).__name__}"))
+        finally:
+            if self._delete:
+                self._log.delete()
+            else:
+                self._log.close()
+
+    def _compute(self) -> None:
+        work, task = self._work, self._work.assignment
+        routine = Routine(task, work.mode, work.blocks, self.place, work.keep)
+        mesh = self._meet()
+        try:
+            repeatable(mesh, lambda links: self._to_the_end(routine, links))
+        finally:
+            mesh.close()
+
+    def _to_the_end(self, routine: Routine, mesh: Mesh) -> None:
+        finished = routine.run(mesh)
+        if not self.told:
+            self._tell(finished=finished)
+        self.place.enter("done")
+        mesh.finish(_LINGER_SECONDS)
+
+    def _tell(self, *, finished: Finished | None = None, failure: JobFailure | None = None) -> None:
+        self.told = True
+        self._news.put(News(self.place.job, finished, failure))
+
+    def _meet(self) -> Mesh:
+        work, task = self._work, self._work.assignment
+        deadlines = task.manifest.deadlines
+        others = [agent for agent in task.linked if agent in task.compute_parties]
+        channels: dict[AgentId, Channel] = {}
+        if task.index is not None:
+            channels.update(direct_channels(task.own, others, task.addresses))
+        relayed = [agent for agent in task.linked if agent not in channels]
+        self.place.channel = (
+            "direct" if any(isinstance(c, DirectChannel) for c in channels.values()) else "relayed"
+        )
+        if relayed:
+            way = Relayed(work.door, relayed, way=work.way, patience=work.patience, tell=work.tell)
+            channels |= {agent: way.channel(agent) for agent in relayed}
+        listening = None
+        with suppress(KeyError):
+            if work.listen is not None and task.addresses[task.own]:
+                listening = listen(*work.listen)
+        return meet(
+            task.membership,
+            channels,
+            self._log,
+            listening=listening,
+            folder=self._folder,
+            patience_seconds=deadlines.round_seconds + deadlines.pause_seconds + _GRACE_SECONDS,
+            stop=self._stop,
+            on_waiting=self.place.wait,
+        )

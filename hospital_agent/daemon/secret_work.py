@@ -1,0 +1,83 @@
+"""A secret job on its way into the computing room and back: what a thread is given, and what is told of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from functools import partial
+
+from hospital_agent.cloud import Patience, RelayDoor
+from hospital_agent.computing.assignment import Assignment
+from hospital_agent.computing.choosing import mode_of
+from hospital_agent.computing.member import Finished
+from hospital_agent.computing.room import Work
+from hospital_agent.computing.standing import Place, told_anew
+from hospital_agent.daemon.office import Office
+from hospital_agent.journal import Tally
+from hospital_agent.models import put_shares
+from hospital_agent.records import Snapshot
+from shared.errors import InputError
+from shared.protocol.participation import Participation
+from shared.wire.secret import Progress
+
+
+def work_of(office: Office, participation: Participation, snapshot: Snapshot, patience: Patience) -> Work:
+    """What the thread of a job needs, the own records included.
+
+    Raises: InputError: the records or the kept shares are not what the job needs.
+    """
+    assignment = Assignment.of(participation)
+    settings, job = office.settings, participation.manifest.job
+    if settings.cloud is None:
+        raise InputError("no cloud is set", where="agent.toml")
+    mode = mode_of(assignment, office.shelf.folder)
+    door = RelayDoor(
+        str(settings.cloud),
+        settings.id,
+        job,
+        office.keyring.identity,
+        ca_bundle=settings.ca_bundle,
+        patience=patience,
+    )
+    own = assignment.addresses.get(assignment.own)
+    address = settings.compute.address
+    return Work(
+        assignment=assignment,
+        mode=mode,
+        blocks=mode.blocks(snapshot),
+        keep=partial(put_shares, office.shelf.folder, job),
+        door=door,
+        way=settings.compute.channel,
+        patience=patience,
+        listen=None if own is None or address is None else (address[0], own.port),
+        tell=partial(office.progress.tell, job=job),
+    )
+
+
+def tally_of(finished: Finished) -> Tally:
+    """The costs of a finished computation, for the job's books."""
+    opened = {f"opened {kind}": count for kind, count in finished.result.opened.items()}
+    return Tally(
+        seconds=dict(finished.seconds),
+        sent={"shares": finished.sent_bytes},
+        received={"frames": finished.received_bytes},
+        work={"rounds": finished.rounds, **opened},
+    )
+
+
+class Teller:
+    """Which reports were told last, by job, so that nothing is told twice."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Progress] = {}
+
+    def news(self, places: Mapping[str, Place]) -> list[Progress]:
+        """What the cloud should be told now."""
+        found = []
+        for job, place in places.items():
+            report = place.report(int(time.time()))
+            if told_anew(self._told.get(job), report):
+                self._told[job] = report
+                found.append(report)
+        self._told = {job: report for job, report in self._told.items() if job in places}
+        return found
