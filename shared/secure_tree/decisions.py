@@ -21,7 +21,7 @@ def open_choices(party: Party, words: BinaryShare) -> Program[Words]:
 
 
 def open_emptiness(party: Party, flags: Share) -> Program[Words]:
-    """Mode I with `open_empty`: per child 1 if it has no record, as the thesis shows it. Rounds: 1. Leaks: the flags."""
+    """Mode I with `open_empty`: per child 1 if it has no record, as in the thesis. Rounds: 1. Leaks: the flags."""
     return (yield from _opened(party, "emptiness", flags))
 
 

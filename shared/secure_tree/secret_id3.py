@@ -38,17 +38,17 @@ MEMBERS_AT_ONCE: Final = 2**23
 
 def secret_id3(
     party: Party,
+    bits: BinaryShare,
     schema: Schema,
     rules: GrowthRules,
-    bits: BinaryShare,
     *,
     open_empty: bool = False,
 ) -> Program[Tree]:
     """The tree of section 4 by information gain on the records that the parties hold shares of.
 
-    Args: rules: `skip_known` has no meaning here. bits: 0/1 words, shape (columns, n), the XOR-shared
-        `secret_id3_layout.record_bits` of all records. open_empty: also open for each child whether it has no record,
-        which the thesis' version shows.
+    Args: bits: 0/1 bytes, shape (columns, n), the XOR-shared `secret_id3_layout.record_bits` of all records.
+        rules: `criterion` and `skip_known` have no meaning here. open_empty: also open for each child whether it has
+        no record, which the thesis' version shows.
     Returns: the tree, without counts and majorities, at all three parties.
     Rounds: 3 at the start; a level 1 for members, 1 for counts, those of `Chooser.choose`, 1 for opening; labels of the
         last level about 8. Levels that are too large for memory are grown in parts, one after the other.
@@ -230,9 +230,8 @@ class _Growth:
 
     def _batches(self, kids: Kids, most: int) -> list[slice]:
         """Slices of whole families with at most so many entries of membership vectors, if one family is not more."""
-        bounds = np.append(np.flatnonzero(kids.is_last) + 1, len(kids))[:-1] if len(kids) else []
         batches, start, end = [], 0, 0
-        for bound in map(int, bounds):
+        for bound in (np.flatnonzero(kids.is_last) + 1).tolist():
             if bound - start > max(1, most // self.records.layout.records) and end > start:
                 batches.append(slice(start, end))
                 start = end

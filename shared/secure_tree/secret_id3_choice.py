@@ -8,7 +8,7 @@ tree shows and nothing else.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from shared.mpc.selection import negated, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate
 from shared.secure_tree.secret_id3_layout import Layout, Questions
 from shared.tree.growth_rules import GrowthRules
+
+S = TypeVar("S", Share, BinaryShare)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +170,7 @@ def below(party: Party, x: Share, bound: int, width_bits: int) -> Program[Binary
     return unpack_bits(packed, x.own.size).reshape(*x.shape)
 
 
-def _by_attribute(level: Level, of_pairs: Any) -> Any:
+def _by_attribute(level: Level, of_pairs: S) -> S:
     """From one entry a pair to shape (per node, nodes)."""
     return of_pairs.reshape(level.nodes, level.questions.per_node).map(np.transpose)
 

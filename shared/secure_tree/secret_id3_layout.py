@@ -32,8 +32,8 @@ MOST_RECORDS: Final = MOST_ENTRIES - 2
 class Layout:
     """The public shape of a job in mode I.
 
-    A table of counts has one row per value of every attribute, in schema order (`table_rows` of them), and one column per
-    class and one for their sum. `first_row[a]`: the first row of attribute a, with one more entry at the end.
+    A table of counts has one row per value of every attribute, in schema order (`table_rows` of them), and one column
+    per class and one for their sum. `first_row[a]`: the first row of attribute a, with one more entry at the end.
     `order`: where each row of the table stands when the kept ones come first, then the last ones by attribute.
     `kept_ends`: how many kept rows the attributes up to each one have, from 0 on.
     """
@@ -173,4 +173,4 @@ class Questions:
         ends = np.append(self.starts[1:], self.rows)
         last = np.maximum(self.starts, ends - 1 - left_out)
         longest = int((last - self.starts).max()) + 1
-        return np.minimum(self.starts + np.arange(longest)[:, None], last)
+        return np.asarray(np.minimum(self.starts + np.arange(longest)[:, None], last))
