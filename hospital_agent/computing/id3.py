@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from hospital_agent.computing.giving import Gift
 from hospital_agent.computing.modes import Outcome
 from hospital_agent.records import Snapshot
@@ -50,7 +52,8 @@ class Id3Mode:
 
     def blocks(self, snapshot: Snapshot) -> list[Words]:
         """The bits of the own records."""
-        return [record_bits(self._shape, snapshot.codes.T)]
+        rows = snapshot.rows()
+        return [record_bits(self._shape, np.stack([*rows.attributes, rows.classes], axis=1))]
 
     def program(self, party: Party, inputs: tuple[BinaryShare, ...]) -> Program[Outcome]:
         """Grow the tree."""
