@@ -106,20 +106,32 @@ class SharedRows:
 
         Raises: InternalError: shapes, kinds or words other than the plan says.
         """
-        if len(self.keys) != plan.columns:
-            raise InternalError(f"expected {plan.columns} columns of keys, {len(self.keys)} came")
-        for share in (*self.keys, self.classes):
-            if not isinstance(share, BinaryShare) or share.shape != (plan.records,):
-                raise InternalError(f"expected XOR shares of {plan.records} words")
-        if self.classes.dtype != class_dtype(plan.classes):
-            raise InternalError(f"expected class words of {class_dtype(plan.classes)}")
-        for key, width in zip(self.keys, plan.widths, strict=True):
-            if key.dtype != key_input_dtype(width):
-                raise InternalError(f"expected keys of {width} bits in words of {key_input_dtype(width)}")
-        narrow = [
-            as_words(key, word_of_width(width)) for key, width in zip(self.keys, plan.widths, strict=True)
-        ]
-        return SharedRows(tuple(narrow), self.classes)
+        if not _fits(self.classes, plan.records, class_dtype(plan.classes)):
+            raise InternalError(
+                f"expected {plan.records} class words of {class_dtype(plan.classes)}, shared by XOR"
+            )
+        keys = checked_keys(plan, self.keys)
+        if keys[0].shape != (plan.records,):
+            raise InternalError(f"expected codes of {plan.records} records")
+        return SharedRows(keys, self.classes)
+
+
+def checked_keys(plan: GainRatioPlan, keys: Sequence[BinaryShare]) -> tuple[BinaryShare, ...]:
+    """Columns of codes of any number of records, each in the words its width needs.
+
+    Raises: InternalError: kinds or words other than the plan says, or columns of different lengths.
+    """
+    if len(keys) != plan.columns:
+        raise InternalError(f"expected {plan.columns} columns of codes, {len(keys)} came")
+    records = keys[0].shape[0] if keys[0].own.ndim == 1 else -1
+    for key, width in zip(keys, plan.widths, strict=True):
+        if not _fits(key, records, key_input_dtype(width)):
+            raise InternalError(f"expected codes of {width} bits in words of {key_input_dtype(width)}")
+    return tuple(as_words(key, word_of_width(width)) for key, width in zip(keys, plan.widths, strict=True))
+
+
+def _fits(share: BinaryShare, records: int, dtype: np.dtype[Any]) -> bool:
+    return isinstance(share, BinaryShare) and share.shape == (records,) and share.dtype == dtype
 
 
 def as_words(x: BinaryShare, dtype: np.dtype[Any]) -> BinaryShare:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shared.errors import InternalError
 from shared.mpc.arithmetic import conjunction
-from shared.mpc.program import Party, Program
-from shared.mpc.ring import U8, Words
+from shared.mpc.program import Party, Program, Spec
+from shared.mpc.ring import U8
 from shared.mpc.sharing import BinaryShare, Share, concatenate, concatenate_binary, public_binary_share
 from shared.secure_tree.gain_ratio.knock_out import by_count, knock_out
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
@@ -29,25 +30,33 @@ class SharedTree:
     thresholds: BinaryShare
     labels: BinaryShare
 
+    @classmethod
+    def of(cls, plan: GainRatioPlan, arrays: Sequence[BinaryShare]) -> SharedTree:
+        """From its arrays. Raises: InternalError: they are not those of the plan's tree."""
+        if tuple(Spec.of(array.own) for array in arrays) != result_specs(plan):
+            raise InternalError("the shared tree has other arrays than its plan says")
+        return cls(*arrays)
+
     @property
     def arrays(self) -> tuple[BinaryShare, BinaryShare, BinaryShare, BinaryShare]:
         """All that there is, in a fixed order."""
         return self.splits, self.columns, self.thresholds, self.labels
 
 
-def shapes_of(plan: GainRatioPlan) -> tuple[Words, Words, Words, Words]:
-    """Arrays of zeros, shaped and typed as those of the plan's tree."""
+def result_specs(plan: GainRatioPlan) -> tuple[Spec, ...]:
+    """Shapes and words of `SharedTree.arrays`: public, so that a result party knows what to expect."""
     return (
-        np.zeros(plan.slots, U8),
-        np.zeros(plan.slots, plan.column_dtype),
-        np.zeros(plan.slots, plan.key_dtype),
-        np.zeros(2 * plan.slots + 1, plan.label_dtype),
+        Spec((plan.slots,), U8),
+        Spec((plan.slots,), plan.column_dtype),
+        Spec((plan.slots,), plan.key_dtype),
+        Spec((2 * plan.slots + 1,), plan.label_dtype),
     )
 
 
 def one_leaf(party: Party, plan: GainRatioPlan) -> SharedTree:
     """The tree of no records, or of one class: a leaf of class 0, as public shares."""
-    return SharedTree(*(public_binary_share(party.index, array) for array in shapes_of(plan)))
+    arrays = (np.zeros(spec.shape, spec.dtype) for spec in result_specs(plan))
+    return SharedTree(*(public_binary_share(party.index, array) for array in arrays))
 
 
 def leaf_labels(

@@ -28,7 +28,7 @@ from shared.mpc.rotation import rotated_tables
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
 from shared.secure_tree.gain_ratio.sums import any_of, low_bit, spread
-from shared.tree.gain_ratio_layer import f_table
+from shared.tree.f_table import f_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class PublicTables:
     def of(cls, plan: GainRatioPlan) -> PublicTables:
         """The tables for the plan's number of records and scale."""
         records = plan.records
-        delta = np.diff(f_table(records, plan.scale)).astype(np.uint64).astype(U32)
+        delta = np.diff(f_table(records, plan.scale)).astype(U32)
         unit = np.zeros(1 << records.bit_length(), U32)
         unit[0] = 1
         steps = np.zeros(1 << (2 * records - 1).bit_length(), U32)
