@@ -1,7 +1,8 @@
-"""Two things between an agent and the cloud, on loopback: a recorder of every byte, and a saboteur.
+"""Three things between programs, on loopback: a recorder of every byte, and two saboteurs.
 
 `RecordingProxy` copies streams and keeps what passed. `FaultProxy` understands HTTP just enough to take one request
-and one answer at a time, and mistreats them as a seeded generator says.
+and one answer at a time, and mistreats them as a seeded generator says. `chaos_proxy` understands nothing, as between
+two compute parties, and mistreats connections.
 """
 
 from __future__ import annotations
@@ -235,3 +236,56 @@ def _stated_length(head: bytes) -> int:
         if name.strip() == b"content-length":
             return int(value)
     return 0
+
+
+@dataclass
+class Chaos:
+    """What a `chaos_proxy` did to connections. port: to connect to instead. share: of the connections it mistreats."""
+
+    port: int
+    share: float = 0.7
+    cut: int = 0
+    held: int = 0
+
+
+@contextmanager
+def chaos_proxy(port: int, seed: int) -> Iterator[Chaos]:
+    """Between two parties that speak TLS: delays what passes, cuts connections after some bytes, and lets new ones
+    overtake older ones that it holds back."""
+    choose, lock = random.Random(seed), threading.Lock()
+
+    def serve(client: socket.socket) -> None:
+        with lock:
+            is_bad = choose.random() < chaos.share
+            bytes_left = choose.choice((100, 2_000, 50_000, 500_000)) if is_bad else -1
+            hold = choose.random() * 0.3 if is_bad else 0.0
+            delay = choose.random() * 0.002 if is_bad else 0.0
+            chaos.cut += is_bad
+            chaos.held += hold > 0.1
+        time.sleep(hold)
+        with socket.create_connection(("127.0.0.1", port), timeout=_TIMEOUT_SECONDS) as server:
+            back = threading.Thread(target=_pass_on, args=(server, client, bytes_left, delay), daemon=True)
+            back.start()
+            _pass_on(client, server, bytes_left, delay)
+            back.join(_TIMEOUT_SECONDS)
+
+    listener = Listener(serve)
+    chaos = Chaos(int(listener.url.rpartition(":")[2]))
+    try:
+        yield chaos
+    finally:
+        listener.close()
+
+
+def _pass_on(source: socket.socket, target: socket.socket, bytes_left: int, delay: float) -> None:
+    with suppress(OSError):
+        while piece := source.recv(_PIECE):
+            time.sleep(delay)
+            if 0 <= bytes_left <= len(piece):
+                target.sendall(piece[:bytes_left])
+                break
+            bytes_left -= len(piece) if bytes_left >= 0 else 0
+            target.sendall(piece)
+    for stream in (source, target):
+        with suppress(OSError):
+            stream.shutdown(socket.SHUT_RDWR)
