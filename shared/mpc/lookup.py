@@ -1,4 +1,4 @@
-"""Look-up of secret arguments in a public table: three rounds, about 32 sqrt(size) bytes an argument.
+"""Look-up of secret arguments in a public table: three rounds, about 28 sqrt(size) bytes an argument.
 
 x = a + b with a known to P0 and b to P1 and P2 (`shared.mpc.halves`). Both are cut into a high and a low part, and P0
 deals unit vectors e (at its high part) and f (at its low part). Since
@@ -15,6 +15,7 @@ other, so no bit of the argument is ever computed. `shared.mpc.sorted_lookup` se
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -25,21 +26,31 @@ from shared.mpc.arithmetic import reshare
 from shared.mpc.halves import DEALER, deal_pair, from_pair, half_of
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import U64, Words
-from shared.mpc.sharing import Share
+from shared.mpc.sharing import Share, concatenate
+from shared.mpc.sorted_lookup import entries_by_sorting
 
 BLOCK_WORDS: Final = 2**18
 """Words of unit vectors handled at once, so that a block stays in the cache."""
+PIECE_WORDS: Final = 2**22
+"""Words of unit vectors held at once."""
+MOST_BITS: Final = 20
+"""Of the arguments of unit vectors; the rows of a larger table would take more than 32 MB."""
+
+_SORTED_COST: Final = 8000
+"""What an argument or an entry costs in a sort, in words multiplied (measured: about 7 us against 0.9 ns)."""
+_SORT_START: Final = 10**7
+"""The like for the rounds of a sort."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookupTable:
-    """A public table, ready for `sums_of_entries`.
+    """A public table, ready for look-ups.
 
-    `entries`: uint64, its size a power of two 2^(high + low). `rows`: shape (2^high, 2^(low+1)), row i the entries
-    from i 2^low on. A unit vector of the high part costs 1 word an entry, one of the low part 3.
+    `values`: uint64. Seen by unit vectors it has 2^(high + low) entries, and `rows`, shape (2^high, 2^(low+1)): row i
+    has the entries from i 2^low on. A unit vector of the high part costs 1 word an entry, one of the low part 3.
     """
 
-    entries: NDArray[np.uint64] = field(repr=False)
+    values: NDArray[np.uint64] = field(repr=False)
     high_bits: int
     low_bits: int
     rows: NDArray[np.uint64] = field(repr=False)
@@ -48,28 +59,62 @@ class LookupTable:
     def of(cls, values: NDArray[np.uint64]) -> LookupTable:
         """Args: values: uint64, any length from 1; arguments of a look-up are below it."""
         bits = max(1, (len(values) - 1).bit_length())
+        low = (bits - 1) // 2
+        if bits > MOST_BITS:
+            return cls(values, bits - low, low, np.empty((0, 0), U64))
         entries = np.zeros(2**bits, U64)
         entries[: len(values)] = values
-        low = (bits - 1) // 2
         places = np.arange(2 ** (bits - low))[:, None] * 2**low + np.arange(2 ** (low + 1))
-        return cls(entries, bits - low, low, entries[places % len(entries)])
+        return cls(values, bits - low, low, entries[places % len(entries)])
 
     @property
     def bits(self) -> int:
         """Bits of an argument that are looked at."""
         return self.high_bits + self.low_bits
 
+    def is_sorted_for(self, arguments: int) -> bool:
+        """Whether so many look-ups cost less by sorting."""
+        by_sorting = _SORTED_COST * (arguments + len(self.values)) + _SORT_START
+        return self.bits > MOST_BITS or arguments << (self.bits + 1) > by_sorting
+
 
 def sums_of_entries(
     party: Party, table: LookupTable, arguments: Share, signs: Words, starts: Words
 ) -> Program[Share]:
-    """For each group of arguments the sum of their signed entries; local until the very last round but for Y.
+    """For each group of arguments the sum of their signed entries, in the cheaper of the two ways.
 
-    Args: arguments: shape (n,), any ring, 0 <= x < 2^bits of the table, read modulo that. signs: public uint64
+    Args: arguments: shape (n,), any ring, 0 <= x < length of the table, read modulo 2^bits. signs: public uint64
         factors, shape (n,). starts: where each group begins, ascending from 0; no group is empty.
     Returns: uint64, one sum a group.
-    Rounds: 3. Sends: 8 (2^high + 3 * 2^low) bytes an argument and 24 a group. Leaks: nothing.
+    Rounds: 3 for each `PIECE_WORDS` of unit vectors; by sorting as `sorted_lookup` says. Sends: 8 (2^high + 3 * 2^low)
+        bytes an argument and 24 a group; by sorting as said there. Leaks: nothing.
     """
+    if table.is_sorted_for(len(arguments)):
+        entries = yield from entries_by_sorting(party, table.values, arguments)
+        return entries.times(signs).map(lambda part: np.add.reduceat(part, starts))
+    most = max(1, PIECE_WORDS // (2**table.high_bits + 2**table.low_bits))
+    sums = []
+    for first, end in _pieces(starts, len(arguments), most):
+        piece = slice(starts[first], starts[end] if end < len(starts) else len(arguments))
+        groups = starts[first:end] - starts[first]
+        sums.append((yield from sums_by_unit_vectors(party, table, arguments[piece], signs[piece], groups)))
+    return sums[0] if len(sums) == 1 else concatenate(sums)
+
+
+def _pieces(starts: Words, count: int, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of groups of at most so many arguments, or of one group."""
+    ends = np.append(starts[1:], count)
+    first = 0
+    while first < len(starts):
+        end = max(first + 1, int(np.searchsorted(ends, starts[first] + most, side="right")))
+        yield first, end
+        first = end
+
+
+def sums_by_unit_vectors(
+    party: Party, table: LookupTable, arguments: Share, signs: Words, starts: Words
+) -> Program[Share]:
+    """`sums_of_entries` by the protocol above. Rounds: 3. Sends: as there. Leaks: nothing."""
     half = (half_of(party, arguments) & arguments.dtype.type(2**table.bits - 1)).astype(np.intp)
     high, low = half >> table.low_bits, half & (2**table.low_bits - 1)
     shape = (len(half), 2**table.high_bits + 2**table.low_bits)
