@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +30,14 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class CodedRecords:
-    """Records as codes of the schema: shape (attributes + 1, rows), the classes last."""
+    """Records as codes of the schema.
+
+    `codes`: of the attributes of listed values in order, the classes last, one line each. `numbers`: of the attributes
+    in fixed point in order. Both of shape (lines, rows).
+    """
 
     codes: NDArray[np.uint8] = field(repr=False)
+    numbers: NDArray[np.uint32] = field(repr=False)
     notes: tuple[str, ...]
 
 
@@ -41,11 +47,16 @@ def encode(table: Table, schema: Schema, settings: DataSettings) -> CodedRecords
     Raises: InputError: a column is missing, or a field has no code in the schema.
     """
     match = match_columns(table, schema, settings)
-    codes = np.empty((len(match.columns), table.row_count), dtype=np.uint8)
-    readers = [*(_reader(attribute, settings) for attribute in schema.attributes), schema.class_code]
-    for line, column, read in zip(codes, match.columns, readers, strict=True):
-        np.take(_code_table(table, column, read), column.codes, out=line)
-    return CodedRecords(codes, _notes(table, match))
+    measured = sum(attribute.fixed_point is not None for attribute in schema.attributes)
+    codes = np.empty((len(match.columns) - measured, table.row_count), dtype=np.uint8)
+    numbers = np.empty((measured, table.row_count), dtype=np.uint32)
+    places, number_places = iter(codes), iter(numbers)
+    *columns, target = match.columns
+    for attribute, column in zip(schema.attributes, columns, strict=True):
+        line: NDArray[Any] = next(places) if attribute.fixed_point is None else next(number_places)
+        np.take(_code_table(table, column, _reader(attribute, settings), line.dtype), column.codes, out=line)
+    np.take(_code_table(table, target, schema.class_code, codes.dtype), target.codes, out=codes[-1])
+    return CodedRecords(codes, numbers, _notes(table, match))
 
 
 def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match:
@@ -102,9 +113,11 @@ def _reader(attribute: Attribute, settings: DataSettings) -> Callable[[str], int
     return attribute.code_of
 
 
-def _code_table(table: Table, column: Column, read: Callable[[str], int]) -> NDArray[np.uint8]:
+def _code_table(
+    table: Table, column: Column, read: Callable[[str], int], dtype: np.dtype[Any]
+) -> NDArray[Any]:
     """Code of each distinct text of a column."""
-    codes = np.zeros(len(column.values), dtype=np.uint8)
+    codes = np.zeros(len(column.values), dtype=dtype)
     unknown: list[int] = []
     reason: UnknownValueError | None = None
     for index, text in enumerate(column.values):

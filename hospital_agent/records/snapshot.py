@@ -1,9 +1,10 @@
 """A hospital's records frozen for a job: dictionary codes in one memory-mapped file, named by its salted hash.
 
 File: magic, u32 length of the header, header (canonical JSON: rows, schema hash, salt, notes), blanks up to a multiple
-of 64 bytes, then one byte a code, column after column, the classes last. The file is written once, synced,
-renamed into place, mode 0600. Its hash is SHA-256 of all its bytes; the salt in them keeps a small hospital's hash from
-being guessed. After a restart the file is opened again by that hash; the source is not read a second time.
+of 64 bytes; four bytes (little-endian) a code in fixed point, column after column; one byte a code of the attributes of
+listed values, column after column, the classes last. The file is written once, synced, renamed into place, mode 0600.
+Its hash is SHA-256 of all its bytes; the salt in them keeps a small hospital's hash from being guessed. After a restart
+the file is opened again by that hash; the source is not read a second time.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from hospital_agent.records.counting import count_codes
 from hospital_agent.records.matching import CodedRecords
+from hospital_agent.records.rows import RecordRows
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
 from shared.tree.schema import Schema
@@ -35,13 +37,17 @@ _REMEDY: Final = "The job cannot go on with other records; let it end, and accep
 
 @dataclass(frozen=True, slots=True)
 class CodedSnapshot:
-    """Frozen codes, counted by the kernel. Implements `source.Snapshot`."""
+    """Frozen codes, counted by the kernel. Implements `source.Snapshot`.
+
+    `codes`, `numbers`: as in `matching.CodedRecords`.
+    """
 
     sha256: str
     row_count: int = field(repr=False)
     notes: tuple[str, ...]
     schema: Schema = field(repr=False)
     codes: NDArray[np.uint8] = field(repr=False)
+    numbers: NDArray[np.uint32] = field(repr=False)
 
     @classmethod
     def write(cls, directory: Path, records: CodedRecords, schema: Schema, salt: bytes) -> Self:
@@ -53,7 +59,8 @@ class CodedSnapshot:
             "schema": schema_sha256(schema),
         }
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return cls.open(directory, _store(directory, _preamble(header), records.codes), schema)
+        numbers = records.numbers.astype("<u4", copy=False)
+        return cls.open(directory, _store(directory, _preamble(header), numbers, records.codes), schema)
 
     @classmethod
     def open(cls, directory: Path, sha256: str, schema: Schema) -> Self:
@@ -69,14 +76,21 @@ class CodedSnapshot:
         header, start = _read_header(path)
         if header["schema"] != schema_sha256(schema):
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
-        shape = (len(schema.attributes) + 1, int(header["rows"]))
-        codes = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=start, shape=shape))
-        return cls(sha256, shape[1], tuple(header["notes"]), schema, codes)
+        rows = int(header["rows"])
+        measured = sum(attribute.fixed_point is not None for attribute in schema.attributes)
+        body = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=start))
+        codes = body[4 * measured * rows :].reshape(len(schema.attributes) - measured + 1, rows)
+        numbers = body[: 4 * measured * rows].view("<u4").reshape(measured, rows)
+        return cls(sha256, rows, tuple(header["notes"]), schema, codes, numbers)
 
     def count(self, queries: Sequence[NodeQuery]) -> list[int]:
-        """All asked cells, in the order query, attribute, value, class."""
+        """All asked cells, in the order query, attribute, value, class. Only where all attributes list their values."""
         sizes = [len(attribute.values) for attribute in self.schema.attributes]
         return count_codes(self.codes, sizes, self.schema.class_count, queries)
+
+    def rows(self) -> RecordRows:
+        """The records in the order of their source."""
+        return RecordRows.of(self.schema, self.codes, self.numbers)
 
 
 def schema_sha256(schema: Schema) -> str:
@@ -102,12 +116,19 @@ def write_once(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
         os.close(folder)
 
 
-def _store(directory: Path, preamble: bytes, codes: NDArray[np.uint8]) -> str:
-    body = np.ascontiguousarray(codes).data.cast("B")
-    digest = hashlib.sha256(preamble)
-    digest.update(body)
-    write_once(directory / f"{digest.hexdigest()}.codes", [preamble, body])
+def _store(directory: Path, preamble: bytes, *arrays: NDArray[Any]) -> str:
+    pieces: list[bytes | memoryview] = [preamble, *map(_bytes_of, arrays)]
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    write_once(directory / f"{digest.hexdigest()}.codes", pieces)
     return digest.hexdigest()
+
+
+def _bytes_of(array: NDArray[Any]) -> memoryview:
+    # Flat before it is taken for bytes: a view of no elements cannot be cast.
+    flat: Any = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return memoryview(flat)
 
 
 def _preamble(header: dict[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""What a hospital says about its records, and the two interfaces through which the agent counts them.
+"""What a hospital says about its records, and the two interfaces through which the agent counts or shares them.
 
 A `RecordSource` is a file or an SQL table. Freezing it against the study's signed schema gives a `Snapshot`, whose
 hash the agent signs on acceptance (protocol rule A1) and whose counts never change afterwards.
@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Protocol
 
+from hospital_agent.records.rows import RecordRows
 from shared.tree.frontier import NodeQuery
 from shared.tree.schema import Schema
 
@@ -68,6 +69,13 @@ class Snapshot(Protocol):
         """All asked cells, in the order query, attribute, value, class.
 
         Raises: InputError: the records are no longer those that were frozen.
+        """
+        ...
+
+    def rows(self) -> RecordRows:
+        """The records themselves as codes, in an order that stays the same; they leave the hospital only as shares.
+
+        Raises: InputError: the records are no longer those that were frozen. TemporaryError: no database.
         """
         ...
 

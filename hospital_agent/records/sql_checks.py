@@ -30,11 +30,7 @@ def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) 
         columns.rows, columns.target, schema.class_code, schema.class_count, settings, where
     )
     if not any(of_class):
-        raise InputError(
-            "there are no rows.",
-            where=place(settings),
-            remedy="A hospital without records cannot take part; check the name of the table, or the query.",
-        )
+        raise without_rows(settings)
     found: list[Spellings] = []
     for attribute, column in zip(schema.attributes, columns.attributes, strict=True):
         where = f"{place(settings)}, column {column.get_name()!r}"
@@ -47,13 +43,25 @@ def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) 
     return [*found, of_class]
 
 
+def without_rows(settings: DataSettings) -> InputError:
+    """The error of an empty table."""
+    return InputError(
+        "there are no rows.",
+        where=place(settings),
+        remedy="A hospital without records cannot take part; check the name of the table, or the query.",
+    )
+
+
 def notes_of(columns: SqlColumns, of_class: Spellings) -> tuple[str, ...]:
     """What the hospital should know."""
-    ignored = (
-        [f"columns that the study does not use: {', '.join(columns.ignored)}"] if columns.ignored else []
-    )
     single = ["only one class occurs in these records"] if sum(map(bool, of_class)) == 1 else []
-    return (*ignored, *single)
+    return (*ignored_columns(columns), *single)
+
+
+def ignored_columns(columns: SqlColumns) -> tuple[str, ...]:
+    """A note on the columns that the study leaves out, if there are any."""
+    names = ", ".join(columns.ignored)
+    return (f"columns that the study does not use: {names}",) if names else ()
 
 
 def _spellings(
@@ -64,7 +72,7 @@ def _spellings(
     texts = rows.select(text=text_of(column)).distinct().limit(_MAX_DISTINCT).to_pyarrow()["text"].to_pylist()
     for text in texts:
         try:
-            found[read(_clean(text, settings))].append(text)
+            found[read(clean(text, settings))].append(text)
         except UnknownValueError:
             unknown += 1
     if unknown or len(texts) == _MAX_DISTINCT:
@@ -76,7 +84,8 @@ def _spellings(
     return [sorted(texts, key=lambda text: (text is None, text)) for texts in found]
 
 
-def _clean(text: str | None, settings: DataSettings) -> str:
+def clean(text: str | None, settings: DataSettings) -> str:
+    """A field's text without blanks around it; NULL and missing codes as the empty field."""
     stripped = "" if text is None else text.strip()
     return "" if stripped in settings.missing_codes else stripped
 

@@ -14,18 +14,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import rfc8785
 
-from hospital_agent.records.snapshot import schema_sha256, write_once
+from hospital_agent.records.rows import RecordRows
+from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256, write_once
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
 from hospital_agent.records.sql_engine import ibis, opened, place
+from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
@@ -55,26 +58,44 @@ class SqlSnapshot:
 
         Raises: InputError: the records are no longer those that were frozen. TemporaryError: no database.
         """
+        with self._checked() as records:
+            return count_sql(records, queries)
+
+    def rows(self) -> RecordRows:
+        """The records as codes, sorted by them, since a database gives its rows in any order.
+
+        Raises: as `count`.
+        """
+        with self._checked() as records:
+            return fetch_codes(records)
+
+    @contextmanager
+    def _checked(self) -> Iterator[SqlRecords]:
+        """The records for one piece of work, after which they must still be those that were frozen."""
         with opened(self.settings) as rows:
-            columns = match(rows, self.schema, self.settings)
-            records = with_conditions(columns, self.schema, self.spellings)
-            cells = count_sql(records, queries)
+            records = with_conditions(match(rows, self.schema, self.settings), self.schema, self.spellings)
+            yield records
             if fingerprint(records, self.salt) != self.fingerprint:
                 raise InputError(
                     "the records changed since they were frozen.", where=place(self.settings), remedy=_REMEDY
                 )
-        return cells
 
 
 @dataclass(frozen=True, slots=True)
 class SqlSource:
-    """Implements `source.RecordSource`; what was frozen is noted in `directory`: no rows, no counts but one."""
+    """Implements `source.RecordSource`; what was frozen is noted in `directory`: no rows, no counts but one.
+
+    Numbers in fixed point are many, and a fingerprint of conditions cannot watch them: records that have some are
+    copied as codes into `directory` instead, as those of a file are.
+    """
 
     settings: DataSettings
     directory: Path
 
-    def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot:
+    def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Check every record in the engine, and fingerprint them."""
+        if any(attribute.fixed_point for attribute in schema.attributes):
+            return CodedSnapshot.write(self.directory, read_codes(schema, self.settings), schema, salt)
         with opened(self.settings) as rows:
             columns = match(rows, schema, self.settings)
             spellings = read_spellings(columns, schema, self.settings)
@@ -92,10 +113,15 @@ class SqlSource:
         sha256 = hashlib.sha256(document).hexdigest()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_once(self._path(sha256), [document])
-        return self.reopen(schema, sha256)
+        return self._noted(schema, sha256)
 
-    def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot:
+    def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
         """What was noted when freezing; the next count checks it against the database."""
+        if any(attribute.fixed_point for attribute in schema.attributes):
+            return CodedSnapshot.open(self.directory, sha256, schema)
+        return self._noted(schema, sha256)
+
+    def _noted(self, schema: Schema, sha256: str) -> SqlSnapshot:
         path = self._path(sha256)
         document = path.read_bytes() if path.is_file() else b""
         if hashlib.sha256(document).hexdigest() != sha256:

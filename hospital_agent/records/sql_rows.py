@@ -1,0 +1,58 @@
+"""Records of a database row by row, as codes: for the secret modes, which share rows and not counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from hospital_agent.records.matching import CodedRecords, encode
+from hospital_agent.records.rows import RecordRows, sorted_rows
+from hospital_agent.records.source import DataSettings
+from hospital_agent.records.sql_checks import clean, ignored_columns, without_rows
+from hospital_agent.records.sql_counting import code_of
+from hospital_agent.records.sql_engine import opened, place
+from hospital_agent.records.sql_values import SqlRecords, match, text_of
+from hospital_agent.records.table import Column, Table
+from shared.tree.schema import Schema
+
+
+def fetch_codes(records: SqlRecords) -> RecordRows:
+    """All rows of attributes with listed values, sorted by their codes."""
+    conditions = {f"a{index}": values for index, values in enumerate(records.values)}
+    conditions["label"] = records.labels
+    picks = {name: code_of(values, range(len(values))) for name, values in conditions.items()}
+    found = records.rows.select(**picks).to_pyarrow()
+    lines = [found[name].to_numpy().astype(np.uint8) for name in conditions]
+    return sorted_rows(lines[:-1], lines[-1])
+
+
+def read_codes(schema: Schema, settings: DataSettings) -> CodedRecords:
+    """Every record of the database as codes, numbers in fixed point among them.
+
+    Raises: InputError: no rows, a column that is missing, or a field that has no code. TemporaryError: no database.
+    """
+    with opened(settings) as rows:
+        columns = match(rows, schema, settings)
+        names = [*(attribute.name for attribute in schema.attributes), schema.class_name]
+        picks = {
+            f"c{index}": text_of(column) for index, column in enumerate((*columns.attributes, columns.target))
+        }
+        found = rows.select(**picks).to_pyarrow()
+    if found.num_rows == 0:
+        raise without_rows(settings)
+    texts = [found[name].to_pylist() for name in picks]
+    encoded = tuple(
+        _column(name, position, values, settings)
+        for position, (name, values) in enumerate(zip(names, texts, strict=True), start=1)
+    )
+    table = Table(place(settings), encoded, found.num_rows, True, lambda _row: "some row")
+    coded = encode(table, schema, replace(settings, class_column=None, drop=(), rename={}))
+    return replace(coded, notes=(*ignored_columns(columns), *coded.notes))
+
+
+def _column(name: str, position: int, texts: Sequence[str | None], settings: DataSettings) -> Column:
+    cleaned = [clean(text, settings) for text in texts]
+    values, codes = np.unique(np.array(cleaned, dtype=object), return_inverse=True)
+    return Column(name, position, tuple(map(str, values)), codes)
