@@ -14,8 +14,8 @@ from cloud_service.service.services import Services
 _bearer = HTTPBearer(auto_error=False, description="A token made by `privet cloud token create`.")
 
 
-def services_of(connection: HTTPConnection) -> Services:
-    """The use cases of this process, for a request or a WebSocket."""
+async def services_of(connection: HTTPConnection) -> Services:
+    """The use cases of this process, for a request or a WebSocket. Async, so that no request changes threads for it."""
     services: Services = connection.app.state.services
     return services
 

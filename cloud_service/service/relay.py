@@ -29,6 +29,9 @@ CHECK_SECONDS: Final = 2.0
 """So long at most a cancelled job's frames go on."""
 REQUESTS_FACTOR: Final = 10
 """How many times as often as other requests these may come: a round of a job is at least two of them."""
+_USES_SECONDS: Final = 60
+"""How long a call that was verified is recognised by its text; agents send the same one for as long."""
+_MAX_CALLS: Final = 10_000
 _KEEP_SECONDS: Final = 600
 """How long the figures of a job that is over can still be seen here."""
 RELAYING_STATES: Final = frozenset({"COMPUTING"})
@@ -37,11 +40,16 @@ RELAYING_STATES: Final = frozenset({"COMPUTING"})
 
 @dataclass(slots=True)
 class Room:
-    """One running job. `keys`: Ed25519 public keys of the roster's members. `over`: why nobody may send any more."""
+    """One running job.
+
+    keys: Ed25519 public keys of the roster's members. calls: verified ones, with their signer and when. over: why
+    nobody may send any more.
+    """
 
     job: str
     keys: Mapping[AgentId, bytes]
     mailboxes: dict[AgentId, Mailbox] = field(default_factory=dict)
+    calls: dict[str, tuple[AgentId, float]] = field(default_factory=dict)
     over: str = ""
     over_since: float = 0.0
 
@@ -85,6 +93,21 @@ class Relay:
         Raises: PeerError: `malformed`, `bad_signature`; `roster_mismatch`: no member of a job of that id; `late`: the
             job is not computing. RateLimitedError.
         """
+        agent = self._recognise(header, job) or self._verify(header, job)
+        self._presence.saw(agent)
+        self._rates.spend(agent)
+        return agent
+
+    def _recognise(self, header: str, job: str) -> AgentId | None:
+        """Long polls come some hundred times a second with the same call; verifying it once is enough."""
+        room = self._rooms.get(job)
+        known = room.calls.get(header) if room is not None and not room.over else None
+        if room is None or known is None:
+            return None
+        agent, _ = known
+        return agent if agent in room.keys and _is_fresh(known) else None
+
+    def _verify(self, header: str, job: str) -> AgentId:
         call, signature = read_call(header)
         if call.job != job:
             raise PeerError(ErrorCode.BAD_SIGNATURE, "the signed job is not the one in the request")
@@ -96,8 +119,9 @@ class Relay:
         if room.over:
             raise PeerError(ErrorCode.LATE, room.over)
         agent = AgentId(call.agent)
-        self._presence.saw(agent)
-        self._rates.spend(agent)
+        if len(room.calls) >= _MAX_CALLS:
+            room.calls.clear()
+        room.calls[header] = agent, time.monotonic()
         return agent
 
     def mailbox(self, job: str, agent: AgentId) -> Mailbox:
@@ -142,6 +166,7 @@ class Relay:
                 self._close(room)
             else:
                 room.keys = keys
+                room.calls = {header: known for header, known in list(room.calls.items()) if _is_fresh(known)}
 
     def _running(self, job: str) -> Room:
         room = self._rooms.get(job)
@@ -177,6 +202,10 @@ class Relay:
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(_close_mailboxes, room)
+
+
+def _is_fresh(known: tuple[AgentId, float]) -> bool:
+    return time.monotonic() - known[1] < _USES_SECONDS
 
 
 def _close_mailboxes(room: Room) -> None:
