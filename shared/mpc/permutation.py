@@ -42,9 +42,10 @@ def draw_permutation(stream: Stream, size: int) -> Indices:
     """A uniform permutation of 0..size-1, the same at both parties of the pair.
 
     Every element throws a dart at a board of at least 2 * size cells; who hits an empty cell stays there (the last of
-    several), the others throw again; the order on the board is the permutation. It is exactly uniform: whether a
-    throw hits an empty cell depends on the number of taken cells only, so whatever the sequence of hits and misses,
-    each hit is uniform among the empty cells. Three to five times faster than sorting random keys.
+    several, as numpy assigns repeated indices), the others throw again; the order on the board is the permutation.
+    It is exactly uniform: taken one after the other, from the last, a throw hits an empty cell with a chance that
+    depends on the number of taken cells only; so whatever the sequence of hits and misses, each hit is uniform among
+    the empty cells. Three to five times faster than sorting random keys (10^5 elements: 1 ms).
 
     Source: Miller 1985 in docs/sources.md (dart throwing).
     """
@@ -64,10 +65,10 @@ def draw_permutation(stream: Stream, size: int) -> Indices:
         board[darts.take(hits)] = waiting.take(hits)
 
 
-def _throw(stream: Stream, darts: int, cells: int) -> NDArray[np.int32]:
+def _throw(stream: Stream, darts: int, cells: int) -> Indices:
     words = stream.words(darts, U32)
     words &= np.uint32(cells - 1)
-    return words.view(np.int32)
+    return words.astype(np.intp)
 
 
 @dataclass(slots=True, eq=False)
