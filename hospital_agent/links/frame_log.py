@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Protocol, Self
 
 from hospital_agent.files import PRIVATE, sync_folder
-from shared.errors import InputError
+from shared.errors import InputError, TemporaryError
 
 _MAGIC: Final = b"privet frame log 1\n"
 _CONTEXT_BYTES: Final = 32
@@ -112,9 +112,20 @@ class FrameLog:
             self.flush()
 
     def flush(self) -> None:
-        """See `FrameRecord`. It reaches the kernel, not the disk: after a power cut the peers send the tail again."""
+        """See `FrameRecord`. It reaches the kernel, not the disk: after a power cut the peers send the tail again.
+
+        Raises: TemporaryError: the disk does not take it.
+        """
         if not self._waiting:
             return
+        try:
+            self._write()
+        except OSError as error:
+            raise TemporaryError(
+                f"the log of frames cannot be written ({error.strerror}): make room on the disk of {self._path.parent}"
+            ) from None
+
+    def _write(self) -> None:
         written = os.writev(self._descriptor, self._waiting)
         total = self._waiting_bytes + _RECORD.size * (len(self._waiting) // 2)
         if written < total:
