@@ -2,21 +2,67 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hospital_agent.computing.assignment import Assignment
+from hospital_agent.computing.gain_ratio import PredictionMode, Study, TrainingMode
+from hospital_agent.computing.id3 import Id3Mode
 from hospital_agent.computing.modes import SecretMode
+from hospital_agent.models import Shelf, get_shares
+from shared.errors import InputError
 from shared.protocol.participation import rules_of, schema_of
+from shared.wire.manifest import Manifest
 
 
-def mode_of(assignment: Assignment, models: Path) -> SecretMode:
-    """The mode of a job. Args: models: folder where shared trees of earlier jobs are kept.
+def mode_of(assignment: Assignment, shelf: Shelf) -> SecretMode:
+    """The mode of a job. Args: shelf: where shared trees of earlier jobs are kept.
 
     Raises: InputError: the job asks for what it cannot have here.
     """
-    from hospital_agent.computing.id3 import Id3Mode
+    manifest, secret, total = assignment.manifest, assignment.secret, assignment.total_records
+    schema = schema_of(manifest)
+    if manifest.profile == "secret-id3":
+        return Id3Mode(schema, rules_of(manifest), total, secret.open_empty)
+    study = Study.of(manifest, schema, total)
+    if secret.purpose == "train":
+        return TrainingMode(study, frozenset(a for a in assignment.records if secret.receives(a)))
+    asking = {a: count if secret.receives(a) else 0 for a, count in assignment.records.items()}
+    tree = None
+    if assignment.index is not None:
+        check_model(manifest, shelf)
+        tree = get_shares(shelf.folder, str(secret.model))
+    return PredictionMode(study, asking, tree)
 
-    manifest = assignment.manifest
-    return Id3Mode(
-        schema_of(manifest), rules_of(manifest), assignment.total_records, assignment.secret.open_empty
+
+def check_offer(manifest: Manifest, own: str, shelf: Shelf) -> None:
+    """Whether this agent can take the part that an offered secret job gives it.
+
+    Raises: InputError: mode G cannot work with the study, or the shared tree that is asked for is not here.
+    """
+    secret = manifest.secret
+    if secret is None or manifest.profile == "secret-id3":
+        return
+    Study.of(manifest, schema_of(manifest), 0)
+    if secret.purpose == "predict" and own in secret.compute_parties:
+        check_model(manifest, shelf)
+
+
+def check_model(manifest: Manifest, shelf: Shelf) -> None:
+    """Whether the shared tree that a job asks is here, and is asked as it was grown: same parties, columns and height.
+
+    Raises: InputError.
+    """
+    secret = manifest.secret
+    if secret is None or secret.model is None:
+        return
+    grown = shelf.get(secret.model).manifest
+    same = (
+        grown.secret is not None
+        and grown.secret.compute_parties == secret.compute_parties
+        and (grown.schema_, grown.max_depth) == (manifest.schema_, manifest.max_depth)
     )
+    if not same:
+        raise InputError(
+            "the job asks the tree with other compute parties, another schema or another max_depth than it has",
+            where=f"model {secret.model}",
+            remedy="Plan the job under the same study, with the compute parties and max_depth of the tree's own job.",
+        )
+    get_shares(shelf.folder, secret.model)

@@ -6,8 +6,10 @@ from seeds that are derived from the job's key, and what a program draws from st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hospital_agent.computing.assignment import Assignment
 from hospital_agent.computing.driver import Watch, drive
@@ -15,17 +17,27 @@ from hospital_agent.computing.giving import give_sealed, give_text
 from hospital_agent.computing.modes import Outcome, SecretMode
 from hospital_agent.computing.standing import Place
 from hospital_agent.links.mesh import Mesh
-from shared.errors import InternalError
+from shared.errors import InputError, InternalError, JobCode, JobFailure
 from shared.ids import AgentId
 from shared.mpc.program import Meter, Party
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
-from shared.protocol.participation import SecretResult
+from shared.protocol.participation import SecretResult, schema_of
 from shared.secure_tree.contributing import deal, join, message_specs, shares_of
 from shared.secure_tree.sealed_result import sealed_record
+from shared.tree.checking import check_tree
+from shared.tree.model import Tree
+from shared.tree.schema import Schema
 
-Keep = Callable[[tuple[BinaryShare, ...]], None]
-"""Puts this party's share of a result that stays shared where it outlives the job."""
+
+class Keeper(Protocol):
+    """Where results go that outlive the job beside its tree."""
+
+    def put_shares(self, shares: tuple[BinaryShare, ...]) -> None:
+        """This party's share of a tree that stays shared."""
+
+    def put_classes(self, text: str) -> None:
+        """The classes of the own records, which a shared tree was asked for: canonical JSON of class indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class Routine:
     mode: SecretMode
     blocks: Sequence[Words] = field(repr=False)
     place: Place
-    keep: Keep
+    keeper: Keeper
 
     def run(self, mesh: Mesh) -> Finished:
         """Share, compute, receive. Raises: as `Mesh.exchange` and the mode's program."""
@@ -96,16 +108,33 @@ class Routine:
         opened = dict(meter.opened)
         if not gifts:
             text = give_text(mesh, task, None if outcome is None else outcome.text)
+            _check_text(text, schema_of(task.manifest))
             return SecretResult(text, text, opened)
         sealed = None if outcome is None else outcome.sealed
         if sealed is not None and len(sealed) != len(gifts):
             raise InternalError("the program sealed another number of results than its mode announces")
         if sealed is not None and task.secret.result == "shared":
-            self.keep(sealed[0].shares)
+            self.keeper.put_shares(sealed[0].shares)
         received = give_sealed(mesh, task, gifts, sealed)
         own = [each.values for each in received if each.values is not None]
         text_of_own = self.mode.text_of(own[0]) if own else None
+        if task.secret.purpose == "predict":
+            if text_of_own is not None:
+                self.keeper.put_classes(text_of_own)
+            return SecretResult(sealed_record([each.commitments for each in received]), None, opened)
         everyone = len(gifts) == 1 and gifts[0].receivers >= set(task.records)
         if everyone and text_of_own is not None:
             return SecretResult(text_of_own, text_of_own, opened)
         return SecretResult(sealed_record([each.commitments for each in received]), text_of_own, opened)
+
+
+def _check_text(text: str, schema: Schema) -> None:
+    """Whether the compute parties have sent a tree of this study, in its one spelling."""
+    try:
+        tree = Tree.from_json(json.loads(text))
+        check_tree(tree, schema)
+        honest = tree.canonical().decode() == text
+    except (ValueError, RecursionError, InputError):
+        honest = False
+    if not honest:
+        raise JobFailure(JobCode.SHARE_INCONSISTENT, "the compute parties sent no tree of this study")

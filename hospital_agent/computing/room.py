@@ -16,7 +16,7 @@ from typing import Final
 
 from hospital_agent.cloud import Patience
 from hospital_agent.computing.assignment import Assignment
-from hospital_agent.computing.member import Finished, Keep, Routine
+from hospital_agent.computing.member import Finished, Keeper, Routine
 from hospital_agent.computing.modes import SecretMode
 from hospital_agent.computing.standing import Place
 from hospital_agent.files import make_private_folder
@@ -54,7 +54,7 @@ class Work:
     assignment: Assignment
     mode: SecretMode
     blocks: list[Words] = field(repr=False)
-    keep: Keep
+    keeper: Keeper
     door: Door
     way: Way
     patience: Patience
@@ -179,7 +179,7 @@ class _Task:
 
     def _compute(self) -> None:
         work, task = self._work, self._work.assignment
-        routine = Routine(task, work.mode, work.blocks, self.place, work.keep)
+        routine = Routine(task, work.mode, work.blocks, self.place, work.keeper)
         mesh = self._meet()
         try:
             repeatable(mesh, lambda links: self._to_the_end(routine, links))

@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
+from hospital_agent.computing.choosing import check_offer
 from hospital_agent.computing.endpoints import choose_endpoint
 from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
@@ -205,6 +206,7 @@ class OfferDesk:
         """What an acceptance of a secret job says besides; nothing for the others."""
         if manifest.secret is None:
             return {}
+        check_offer(manifest, self.office.own, self.office.shelf)
         direct = None
         if self.office.own in manifest.secret.compute_parties:
             taken = {
@@ -215,7 +217,9 @@ class OfferDesk:
             }
             mh = hashlib.sha256(manifest.canonical()).digest()
             direct = choose_endpoint(self.office.settings.compute, taken, private, mh)
-        return {"records": snapshot.row_count, "direct": direct}
+        # Of a tree that stays shared, only the members that are told the classes ask.
+        asks = manifest.secret.purpose == "train" or manifest.secret.receives(self.office.own)
+        return {"records": snapshot.row_count if asks else 0, "direct": direct}
 
     def _open_case(self, case: Case, outgoing: tuple[Sealed, ...], inbox_id: int | None) -> None:
         journal = self.office.journal

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 from hospital_agent.cloud import Patience, RelayDoor
 from hospital_agent.computing.assignment import Assignment
@@ -13,12 +19,18 @@ from hospital_agent.computing.member import Finished
 from hospital_agent.computing.room import Work
 from hospital_agent.computing.standing import Place, told_anew
 from hospital_agent.daemon.office import Office
+from hospital_agent.files import make_private_folder, write_file
 from hospital_agent.journal import Tally
 from hospital_agent.models import put_shares
 from hospital_agent.records import Snapshot
 from shared.errors import InputError
-from shared.protocol.participation import Participation
+from shared.mpc.ring import Words
+from shared.mpc.sharing import BinaryShare
+from shared.protocol.participation import Participation, schema_of
 from shared.wire.secret import Progress
+
+PREDICTIONS: Final = "predictions"
+"""Folder of the classes that shared trees gave for this hospital's records."""
 
 
 def work_of(office: Office, participation: Participation, snapshot: Snapshot, patience: Patience) -> Work:
@@ -30,7 +42,7 @@ def work_of(office: Office, participation: Participation, snapshot: Snapshot, pa
     settings, job = office.settings, participation.manifest.job
     if settings.cloud is None:
         raise InputError("no cloud is set", where="agent.toml")
-    mode = mode_of(assignment, office.shelf.folder)
+    mode = mode_of(assignment, office.shelf)
     door = RelayDoor(
         str(settings.cloud),
         settings.id,
@@ -44,14 +56,44 @@ def work_of(office: Office, participation: Participation, snapshot: Snapshot, pa
     return Work(
         assignment=assignment,
         mode=mode,
-        blocks=mode.blocks(snapshot),
-        keep=partial(put_shares, office.shelf.folder, job),
+        blocks=own_blocks(mode.blocks(snapshot), assignment.records[assignment.own]),
+        keeper=Kept(office.folder, office.shelf.folder, job, schema_of(participation.manifest).classes),
         door=door,
         way=settings.compute.channel,
         patience=patience,
         listen=None if own is None or address is None else (address[0], own.port),
         tell=partial(office.progress.tell, job=job),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What outlives a secret job beside its model: shares of a tree, classes of the own records."""
+
+    folder: Path
+    models: Path
+    job: str
+    classes: tuple[str, ...]
+
+    def put_shares(self, shares: tuple[BinaryShare, ...]) -> None:
+        """See `Keeper`."""
+        put_shares(self.models, self.job, shares)
+
+    def put_classes(self, text: str) -> None:
+        """See `Keeper`. One line a record, in the order of the records' source, under a header."""
+        make_private_folder(self.folder / PREDICTIONS)
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(["record", "class"])
+        lines.writerows(
+            (n, self.classes[index]) for n, index in enumerate(json.loads(text)["classes"], start=1)
+        )
+        write_file(self.folder / PREDICTIONS / f"{self.job}.csv", out.getvalue().encode())
+
+
+def own_blocks(blocks: list[Words], records: int) -> list[Words]:
+    """As many of the own records as this member has announced: all, or none where it asks nothing of a shared tree."""
+    return [block[..., :records] for block in blocks]
 
 
 def tally_of(finished: Finished) -> Tally:
