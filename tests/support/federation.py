@@ -50,6 +50,7 @@ min_child = 1
 max_depth = 0
 allow_publish_tree = true
 allow_paper_profile = true
+allow_secret_modes = true
 """
 QUICK = Patience(first_seconds=0.02, most_seconds=0.2, total_seconds=5.0)
 _FIRST_SERIAL = 5000
@@ -82,13 +83,17 @@ class FixedKeyring(Keyring):
 
 @dataclass
 class Hospital:
-    """One agent: its folder, and its daemon in a thread while it runs. `output`: what it told."""
+    """One agent: its folder, and its daemon in a thread while it runs. `output`: what it told.
+
+    `compute`: members of `[compute]` in its settings.
+    """
 
     id: str
     folder: Path
     cloud_url: str
     toy: bool
     output: io.StringIO = field(default_factory=io.StringIO)
+    compute: Mapping[str, str] = field(default_factory=dict)
     failure: BaseException | None = None
     daemon: Daemon | None = None
     _thread: threading.Thread | None = None
@@ -98,6 +103,7 @@ class Hospital:
         members = {"synthetic": True, **({} if path is None else {"path": str(path)}), **data}
         lines = [f'id = "{self.id}"', f'cloud = "{self.cloud_url}"', "[local]", "serve = false", "[data]"]
         lines += [f"{name} = {json.dumps(value)}" for name, value in members.items()]
+        lines += ["[compute]", *(f"{name} = {json.dumps(value)}" for name, value in self.compute.items())]
         write_file(self.folder / "agent.toml", "\n".join(lines).encode())
 
     def allow(self, policy: str) -> None:

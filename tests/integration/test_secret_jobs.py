@@ -1,0 +1,239 @@
+"""Secret jobs by real agents and a real cloud: modes id3 and gain-ratio, both transports, and every way to decline."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hospital_agent.journal import JobStatus, Journal
+from shared.errors import InputError
+from shared.tree.prediction import predict
+from shared.tree.schema import Schema
+from tests.integration.test_agent_jobs import answers, files, pooled_sha256
+from tests.support import measured_clinic
+from tests.support.clinic import SCHEMA
+from tests.support.federation import OPEN_POLICY, JobOutcome, LocalFederation, local_federation
+
+HOSPITALS = ("h1", "h2", "h3", "h4", "h5")
+THREE = HOSPITALS[:3]
+SECRET = {"compute_parties": ["h2", "h3", "h1"]}
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
+    with local_federation(tmp_path_factory.mktemp("federation"), HOSPITALS) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _open_policies(federation: LocalFederation) -> None:
+    for hospital in federation.hospitals.values():
+        hospital.allow(OPEN_POLICY)
+        hospital.compute = {}
+
+
+def gain_ratio(
+    federation: LocalFederation, folder: Path, hospitals: tuple[str, ...] = THREE, **plan: Any
+) -> JobOutcome:
+    """A job of mode gain-ratio over the measured clinic."""
+    parts = measured_clinic.dealt(measured_clinic.records(150), hospitals)
+    made = measured_clinic.files(folder / "measured", parts)
+    rules = {"mode": "gain-ratio", "max_depth": 3, "secret": SECRET}
+    return federation.run_job(measured_clinic.SCHEMA, made, **{**rules, **plan})
+
+
+def pooled(hospitals: tuple[str, ...] = THREE) -> list[measured_clinic.Record]:
+    """All records in the order in which a job joins them."""
+    parts = measured_clinic.dealt(measured_clinic.records(150), hospitals)
+    return [row for name in hospitals for row in parts[name]]
+
+
+def listen_directly(federation: LocalFederation, *hospitals: str) -> None:
+    for name in hospitals:
+        federation.hospitals[name].compute = {"listen": "127.0.0.1:0"}
+
+
+def progress(federation: LocalFederation, job: str) -> Mapping[str, Any]:
+    """What each member told last, as the cloud shows it."""
+    document = federation.cloud.people.get(f"/v1/jobs/{job}").json()
+    return {member["id"]: member["progress"] for member in document["members"]}
+
+
+@pytest.mark.parametrize("hospitals", [THREE, HOSPITALS])
+@pytest.mark.parametrize("direct", [False, True])
+def test_mode_id3_grows_the_tree_of_the_pooled_records(
+    federation: LocalFederation, tmp_path: Path, hospitals: tuple[str, ...], direct: bool
+) -> None:
+    if direct:
+        listen_directly(federation, *THREE)
+    outcome = federation.run_job(SCHEMA, files(tmp_path, *hospitals), mode="id3", secret=SECRET)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    assert {model.tree_sha256 for model in outcome.models.values()} == {pooled_sha256()}
+    result = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/result").json()
+    assert result["tree_sha256"] == pooled_sha256()
+    told = progress(federation, outcome.job)
+    assert {told[name]["part"] for name in THREE} == {"compute"}
+    assert {told[name]["channel"] for name in THREE} == {"direct" if direct else "relayed"}
+    assert {told[name]["part"] for name in hospitals[3:]} <= {"contributor"}
+    rounds = {told[name]["rounds"] for name in THREE}
+    assert len(rounds) == 1
+    assert rounds != {0}
+
+
+@pytest.mark.parametrize("hospitals", [THREE, HOSPITALS])
+@pytest.mark.parametrize("direct", [False, True])
+def test_mode_gain_ratio_grows_the_tree_of_the_pooled_records(
+    federation: LocalFederation, tmp_path: Path, hospitals: tuple[str, ...], direct: bool
+) -> None:
+    if direct:
+        listen_directly(federation, *THREE)
+    outcome = gain_ratio(federation, tmp_path, hospitals, min_node=20, min_child=7)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    tree = measured_clinic.pooled_tree(pooled(hospitals), height=3, min_node=20, min_child=7)
+    assert {model.tree_sha256 for model in outcome.models.values()} == {tree.sha256}
+
+
+def test_thresholds_can_stand_on_a_public_grid(federation: LocalFederation, tmp_path: Path) -> None:
+    secret = {**SECRET, "grid": {"pulse": "10"}}
+    outcome = gain_ratio(federation, tmp_path, secret=secret)
+    tree = measured_clinic.pooled_tree(pooled(), {1: "10"}, height=3)
+    assert {model.tree_sha256 for model in outcome.models.values()} == {tree.sha256}
+
+
+def test_the_books_say_what_was_opened_and_nothing_secret_is_left(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET)
+    leaves = sum(1 for node in outcome.models["h1"].shown_tree.nodes() if not hasattr(node, "kids"))
+    for name in THREE:
+        folder, entry = federation.hospitals[name].folder, outcome.entries[name]
+        assert entry.tally.work["opened leaf_class"] == leaves
+        assert entry.tally.work["rounds"] > 0
+        assert {"compute", "wait", "freeze"} <= set(entry.tally.seconds)
+        assert not list((folder / "computing").iterdir())
+        assert not list((folder / "snapshots").iterdir())
+        with Journal.open(folder) as journal:
+            story = [r for r in journal.audit_records() if r.get("job") == outcome.job]
+        (computed,) = [record for record in story if record["kind"] == "computed"]
+        assert computed["opened"]["leaf_class"] == leaves
+        assert computed["result"] == pooled_sha256()
+    kinds = [
+        e["kind"] for e in federation.cloud.people.get(f"/v1/jobs/{outcome.job}/events").json()["events"]
+    ]
+    assert {"computing", "progress", "decided", "done", "attested"} <= set(kinds)
+
+
+def test_only_result_parties_learn_the_tree_and_all_attest_the_same(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    parties = ["h3", "h4"]  # one that computes, and one that only contributes
+    outcome = gain_ratio(federation, tmp_path, HOSPITALS, secret={**SECRET, "result_parties": parties})
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    expected = measured_clinic.pooled_tree(pooled(HOSPITALS), height=3).sha256
+    held = {name: model.tree_sha256 for name, model in outcome.models.items()}
+    assert held == {name: expected if name in parties else None for name in HOSPITALS}
+    result = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/result").json()
+    assert result["tree_sha256"] is not None
+    assert result["tree_sha256"] != expected
+    with pytest.raises(InputError, match="opened to other hospitals"):
+        outcome.models["h1"].shown_tree
+
+
+def test_a_tree_that_stays_shared_answers_by_a_job(federation: LocalFederation, tmp_path: Path) -> None:
+    grown = gain_ratio(federation, tmp_path, HOSPITALS, secret={**SECRET, "result": "shared"})
+    assert grown.statuses == {JobStatus.COMPLETE}
+    assert {model.tree_sha256 for model in grown.models.values()} == {None}
+    assert "stays shared" in grown.models["h1"].told
+    for name, hospital in federation.hospitals.items():
+        assert (hospital.folder / "models" / f"{grown.job}.npz").is_file() == (name in THREE)
+    asked = {**SECRET, "purpose": "predict", "model": grown.job, "result_parties": ["h1", "h5"]}
+    outcome = gain_ratio(federation, tmp_path, HOSPITALS, secret=asked)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    tree = measured_clinic.pooled_tree(pooled(HOSPITALS), height=3)
+    schema = Schema.from_json(measured_clinic.SCHEMA)
+    parts = measured_clinic.dealt(measured_clinic.records(150), HOSPITALS)
+    for name, hospital in federation.hospitals.items():
+        path = hospital.folder / "predictions" / f"{outcome.job}.csv"
+        assert path.is_file() == (name in ("h1", "h5"))
+        if not path.is_file():
+            continue
+        with path.open() as stream:
+            told = [line["class"] for line in csv.DictReader(stream)]
+        plain = [
+            predict(tree, schema, dict(zip(measured_clinic.NAMES, row, strict=False)), "class").label
+            for row in parts[name]
+        ]
+        assert told == plain
+
+
+def test_a_shared_tree_is_asked_as_it_was_grown_or_not_at_all(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    grown = gain_ratio(federation, tmp_path, secret={**SECRET, "result": "shared"})
+    asked = {"purpose": "predict", "model": grown.job, "compute_parties": ["h1", "h2", "h3"]}
+    outcome = gain_ratio(federation, tmp_path, secret=asked)
+    assert JobStatus.DECLINED in outcome.statuses
+    reasons = {entry.reason for entry in outcome.entries.values() if entry.status is JobStatus.DECLINED}
+    assert all("other compute parties" in str(reason) for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("policy", "code"),
+    [
+        ("allow_secret_modes = false", "policy_profile"),
+        ("may_compute = false", "declined"),
+        ('compute_parties = ["h1", "h2", "h4"]', "declined"),
+    ],
+)
+def test_a_policy_against_it_declines_and_the_job_ends_at_once(
+    federation: LocalFederation, tmp_path: Path, policy: str, code: str
+) -> None:
+    switched = [line for line in OPEN_POLICY.splitlines() if not line.startswith(policy.split(" ")[0])]
+    federation.hospitals["h2"].allow("\n".join([*switched, policy]))
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET)
+    assert (outcome.entries["h2"].status, outcome.entries["h2"].code) == (JobStatus.DECLINED, code)
+    assert answers(federation, outcome.job)["h2"] == code
+    assert federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()["failure"] == "compute_party_missing"
+
+
+def test_a_cancelled_job_leaves_nothing_behind(federation: LocalFederation, tmp_path: Path) -> None:
+    late = federation.hospitals["h4"]
+    made = files(tmp_path, *HOSPITALS[:4])
+    late.stop()
+    job = (
+        federation.start_job(SCHEMA, made, mode="id3", secret=SECRET, max_records=None)
+        if False
+        else (federation.start_job(SCHEMA, made, mode="id3", secret=SECRET))
+    )
+    late.start()
+    federation.until(
+        lambda: federation.cloud.people.get(f"/v1/jobs/{job}").json()["state"] in ("COMPUTING", "DONE")
+    )
+    federation.cloud.people.post(f"/v1/jobs/{job}/cancel")
+    entries = federation.wait(job, HOSPITALS[:4])
+    assert {entry.code for entry in entries.values()} <= {"cancelled", None}
+    for name in HOSPITALS[:4]:
+        assert not list((federation.hospitals[name].folder / "computing").glob(f"{job}*"))
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ({"mode": "gain-ratio", "max_depth": None}, "height of 1"),
+        ({"mode": "gain-ratio", "max_depth": 3, "secret": {"grid": {"nonsense": "1"}}}, "no such attribute"),
+        ({"mode": "id3"}, "numeric"),
+        ({"mode": "gain-ratio", "max_depth": 3, "secret": {"compute_parties": ["h1", "h2", "h2"]}}, "three"),
+    ],
+)
+def test_a_plan_that_contradicts_itself_is_refused_at_once(
+    federation: LocalFederation, plan: dict[str, Any], reason: str
+) -> None:
+    name = f"study-{abs(hash(str(plan)))}"
+    federation.cloud.study(measured_clinic.SCHEMA, name=name)
+    answer = federation.cloud.people.post(f"/v1/studies/{name}/jobs", json=plan)
+    assert answer.status_code == 422
+    assert reason in answer.json()["detail"]
