@@ -30,8 +30,8 @@ def less_than(
     """1 where x < y as signed numbers, else 0.
 
     Source: protocol section 9, LT(a, b) is the top bit of a - b.
-    Args: x, y: one dtype and shape, of one dimension or more; |x - y| < 2^(width_bits - 1), by default below half of the ring. dtype: ring of
-        the result.
+    Args: x, y: one dtype and shape, of one dimension or more; |x - y| < 2^(width_bits - 1), by default below half of
+        the ring. dtype: ring of the result.
     Returns: shape of x.
     Rounds: 6 for 64 bits, 5 for 32. Sends: `sign_bits` plus 3 words of dtype plus 3/8 byte an element.
     Leaks: nothing.
@@ -66,7 +66,7 @@ def less_than_choosing(
 def is_zero(party: Party, x: Share, dtype: DTypeLike = U32, width_bits: int | None = None) -> Program[Share]:
     """1 where x = 0, else 0.
 
-    Args: x: shape of one dimension or more, |x| < 2^width_bits or 0 <= x < 2^width_bits, by default any element of the ring.
+    Args: x: one dimension or more; |x| < 2^width_bits or 0 <= x < 2^width_bits, by default any element of the ring.
     Returns: shape of x, ring of dtype.
     Rounds: 6 for 64 bits, 5 for 32, less for less (module docstring). Sends: 42 bytes an element for 64 bits, 21 for
         32, and 3 words of dtype. Leaks: nothing.
