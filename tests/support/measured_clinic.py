@@ -1,4 +1,4 @@
-"""A small clinic with numbers: fixed-point attributes with many ties, and listed values in both treatments of mode G."""
+"""A small clinic with numbers: attributes in fixed point, and listed values in both treatments of mode G."""
 
 from __future__ import annotations
 

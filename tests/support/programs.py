@@ -46,7 +46,7 @@ LEASH = Path(privet.demo.__file__).with_name("leash.py")
 HOSPITALS = ("h1", "h2", "h3")
 POLL_SECONDS = 0.004
 PATIENCE_SECONDS = 120.0
-OPEN_POLICY = 'approval = "automatic"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\n'
+OPEN_POLICY = 'approval = "automatic"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\nallow_secret_modes = true\n'
 
 
 def command(*arguments: str | Path) -> dict[str, Any]:
@@ -184,7 +184,8 @@ class Tables:
 
 @dataclass
 class RealFederation:
-    """A cloud and its hospitals as processes. `agent_url`: where the agents find the cloud, perhaps past a proxy."""
+    """A cloud and its hospitals as processes. `agent_url`: where the agents find the cloud, perhaps past a proxy.
+    `compute_lines`: of the section `[compute]` in every agent's settings."""
 
     folder: Path
     founded: Founded
@@ -195,6 +196,7 @@ class RealFederation:
     cloud: Program = field(init=False)
     agents: dict[str, Program] = field(init=False)
     tables: Tables = field(init=False)
+    compute_lines: tuple[str, ...] = ()
     numbers: Iterator[int] = field(default_factory=lambda: iter(range(10_000)))
 
     def __post_init__(self) -> None:
@@ -247,7 +249,8 @@ class RealFederation:
             return str(answer.json()["id"])
 
     def _configure(self, name: str, path: Path) -> None:
-        lines = [f'id = "{name}"', f'cloud = "{self.agent_url}"', "[local]", "serve = false", "[data]"]
+        lines = [f'id = "{name}"', f'cloud = "{self.agent_url}"', "[local]", "serve = false"]
+        lines += ["[compute]", *self.compute_lines, "[data]"]
         (self.folder / name / "agent.toml").write_text("\n".join([*lines, f"path = {json.dumps(str(path))}"]))
         (self.folder / name / "policy.toml").write_text(OPEN_POLICY)
 
