@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.mpc.arithmetic import multiply
-from shared.mpc.program import Party, Program
+from shared.mpc.program import Party, Program, pass_to_previous
 from shared.mpc.sharing import Share
 
 
@@ -13,3 +13,11 @@ def products(party: Party, x: Share, y: Share, times: int) -> Program[Share]:
         with party.meter.phase("products"):
             x = yield from multiply(party, x, y)
     return x
+
+
+def messages(party: Party, x: Share, times: int) -> Program[None]:
+    """Nothing but rounds: each party passes its part of x to the previous one, `times` times."""
+    words = x.own
+    for _ in range(times):
+        with party.meter.phase("messages"):
+            words = yield from pass_to_previous(words)

@@ -48,7 +48,8 @@ class Incoming:
     @property
     def next_bytes(self) -> int:
         """How long the content of the next frame must be."""
-        return sum(len(part) for part in self._frames[0])
+        parts = self._frames[0]
+        return len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
 
     @property
     def next_target(self) -> memoryview | None:
@@ -70,11 +71,13 @@ class Incoming:
 
 
 def _bytes_of(words: Words) -> memoryview:
-    return np.ascontiguousarray(words).reshape(-1).view(np.uint8).data
+    return memoryview(np.ascontiguousarray(words)).cast("B")
 
 
 def _cut(views: Sequence[memoryview]) -> list[list[memoryview]]:
     """The views one after the other, as frames of `PIECE_BYTES` and a rest; each a list of parts."""
+    if sum(map(len, views)) <= PIECE_BYTES:
+        return [list(views)] if views else []
     frames: list[list[memoryview]] = []
     room = 0
     for view in views:
