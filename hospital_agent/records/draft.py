@@ -7,12 +7,14 @@ a single class, more values than the limit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
 from hospital_agent.records.source import ColumnReference
 from hospital_agent.records.table import Column, Table
 from shared.errors import InputError
+from shared.tree.numbers import FixedPoint, UnknownValueError, decimal_text, parse_number
 from shared.tree.schema import MAX_CLASSES, MAX_VALUES, MISSING_NAMES, Attribute, Schema
 
 IDENTIFIER_ROWS: Final = 20
@@ -26,12 +28,16 @@ def draft_schema(
     class_column: ColumnReference,
     drop: Iterable[ColumnReference] = (),
     cuts: Mapping[str, Sequence[Decimal]] | None = None,
+    *,
+    numbers: bool = False,
 ) -> Schema:
     """The schema of tables with the same columns; attributes in the order of the first table.
 
-    Args: cuts: public cut points of numeric attributes; every other attribute is categorical.
+    Args: cuts: public cut points of numeric attributes; every other attribute is categorical. numbers: for mode
+        gain-ratio: columns of nothing but numbers are compared as numbers, in the range and with the decimals that
+        occur, and categorical attributes are tested value by value.
     Raises: InputError: tables with different columns, an identifier column, too many values, an empty class
-        field, a single class over all tables, a class column that is dropped.
+        field, a single class over all tables, a class column that is dropped, numbers of more than 32 bits.
     """
     first = tables[0]
     target = first.find(class_column, "--class")
@@ -46,9 +52,8 @@ def draft_schema(
     rows = sum(table.row_count for table in tables)
     pooled = {column.name: _pooled_values(tables, column) for column in (*kept, target)}
     points = cuts or {}
-    attributes = [
-        _attribute(_where(tables), name, pooled[name], rows, points.get(name)) for name in _names(kept)
-    ]
+    draft = _number_or_category if numbers else _attribute
+    attributes = [draft(_where(tables), name, pooled[name], rows, points.get(name)) for name in _names(kept)]
     return Schema.create(attributes, target.name, _classes(tables, target, pooled[target.name]))
 
 
@@ -83,14 +88,43 @@ def _attribute(
     if cuts is not None:
         return Attribute.numeric(name, cuts, "missing" if "" in values else None)
     column = f"{where}, column {name!r}"
-    drop = f"Leave it out with --drop {name!r}, or give it cut points if it is a measurement."
+    _refuse_identifier(column, name, values, rows)
+    if len(values) > MAX_VALUES:
+        raise InputError(f"more than {MAX_VALUES} distinct values.", where=column, remedy=_drop(name))
+    return Attribute(name, _named(values))
+
+
+def _number_or_category(
+    where: str, name: str, values: Sequence[str], rows: int, cuts: Sequence[Decimal] | None
+) -> Attribute:
+    found = None if cuts is not None else _numbers(name, values)
+    if found is None:
+        attribute = _attribute(where, name, values, rows, cuts)
+        return attribute if cuts is not None else replace(attribute, treat_as="equality")
+    decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in found)
+    if decimals == 0:
+        _refuse_identifier(f"{where}, column {name!r}", name, values, rows)
+    low, high = decimal_text(min(found)), decimal_text(max(found))
+    return Attribute(name, (), fixed_point=FixedPoint.create(name, low, high, decimals))
+
+
+def _numbers(name: str, values: Sequence[str]) -> list[Decimal] | None:
+    """The values as numbers, None where one is not, or is missing."""
+    try:
+        return [parse_number(name, value) for value in values]
+    except UnknownValueError:
+        return None
+
+
+def _refuse_identifier(column: str, name: str, values: Sequence[str], rows: int) -> None:
     if rows >= IDENTIFIER_ROWS and len(values) * 10 >= rows * IDENTIFIER_TENTHS:
         raise InputError(
-            "nearly every row has its own value, as in an identifier.", where=column, remedy=drop
+            "nearly every row has its own value, as in an identifier.", where=column, remedy=_drop(name)
         )
-    if len(values) > MAX_VALUES:
-        raise InputError(f"more than {MAX_VALUES} distinct values.", where=column, remedy=drop)
-    return Attribute(name, _named(values))
+
+
+def _drop(name: str) -> str:
+    return f"Leave it out with --drop {name!r}, or give it cut points if it is a measurement."
 
 
 def _named(values: Sequence[str]) -> tuple[str, ...]:

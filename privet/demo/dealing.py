@@ -5,6 +5,7 @@ Only a demo may see all records at once. Each agent reads its own file again and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -12,9 +13,10 @@ from pathlib import Path
 from hospital_agent.records.draft import draft_schema
 from hospital_agent.records.files import read_table, write_table
 from hospital_agent.records.matching import encode
+from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Table
-from privet.demo import acute_inflammations
+from privet.demo import acute_inflammations, breast_cancer
 from privet.demo.options import DemoOptions
 from shared.errors import InputError
 from shared.ids import AgentId
@@ -57,7 +59,7 @@ def prepare(options: DemoOptions, folder: Path) -> DemoRecords:
 
     Raises: InputError: naming file, line or column, and the remedy.
     """
-    reading = _read(options) if options.files else _built_in(folder)
+    reading = _read(options) if options.files else _built_in(options, folder)
     if len(reading.tables) == 1:
         reading = _deal(reading, options.hospitals, folder)
     hospitals = tuple(
@@ -65,11 +67,18 @@ def prepare(options: DemoOptions, folder: Path) -> DemoRecords:
         for number, settings in enumerate(reading.settings, start=1)
     )
     rows = tuple(
-        tuple(row)
+        row
         for table, settings in zip(reading.tables, reading.settings, strict=True)
-        for row in encode(table, reading.schema, settings).codes.T.tolist()
+        for row in _codes(table, reading.schema, settings)
     )
     return DemoRecords(reading.title, reading.note, reading.schema, hospitals, rows)
+
+
+def _codes(table: Table, schema: Schema, settings: DataSettings) -> Iterator[Row]:
+    """Every record's codes, the class last."""
+    coded = encode(table, schema, settings)
+    rows = RecordRows.of(schema, coded.codes, coded.numbers)
+    return zip(*(line.tolist() for line in (*rows.attributes, rows.classes)), strict=True)
 
 
 def _read(options: DemoOptions) -> _Reading:
@@ -79,7 +88,7 @@ def _read(options: DemoOptions) -> _Reading:
         tables[0].find(options.class_column, "--class") if options.class_column else tables[0].columns[-1]
     )
     cuts = _cuts_by_name(options, tables[0])
-    schema = draft_schema(tables, target.name, options.drop, cuts)
+    schema = draft_schema(tables, target.name, options.drop, cuts, numbers=options.mode == "gain-ratio")
     title = ", ".join(path.name for path in options.files)
     return _Reading(title, "", schema, tables, settings)
 
@@ -108,13 +117,21 @@ def _cuts_by_name(options: DemoOptions, table: Table) -> dict[str, tuple[Decimal
     return cuts
 
 
-def _built_in(folder: Path) -> _Reading:
-    path = folder / "acute-inflammations.csv"
-    path.write_text(acute_inflammations.csv_text(), encoding="utf-8")
-    settings = DataSettings(path=path, has_header=True)
-    table = read_table(settings)
+def _built_in(options: DemoOptions, folder: Path) -> _Reading:
+    """Measurements for the mode gain-ratio, symptoms for the others."""
+    if options.mode == "gain-ratio":
+        table, settings = _written(folder / "breast-cancer.csv", breast_cancer.csv_text())
+        schema = draft_schema([table], breast_cancer.CLASS_COLUMN, numbers=True)
+        return _Reading(breast_cancer.TITLE, breast_cancer.NOTE, schema, (table,), (settings,))
+    table, settings = _written(folder / "acute-inflammations.csv", acute_inflammations.csv_text())
     schema = acute_inflammations.schema()
     return _Reading(acute_inflammations.TITLE, acute_inflammations.NOTE, schema, (table,), (settings,))
+
+
+def _written(path: Path, text: str) -> tuple[Table, DataSettings]:
+    path.write_text(text, encoding="utf-8")
+    settings = DataSettings(path=path, has_header=True)
+    return read_table(settings), settings
 
 
 def _deal(reading: _Reading, hospitals: int, folder: Path) -> _Reading:

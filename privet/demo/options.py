@@ -12,6 +12,7 @@ from shared.errors import InputError
 from shared.tree.growth_rules import GrowthRules
 
 Profile = Literal["hardened", "paper"]
+Mode = Literal["ppsdt", "id3", "gain-ratio"]
 
 MIN_HOSPITALS: Final = 3
 MAX_HOSPITALS: Final = 64
@@ -34,6 +35,7 @@ class DemoOptions:
     cuts: Mapping[str, tuple[Decimal, ...]] = field(default_factory=dict)
     hospitals: int = MIN_HOSPITALS
     rules: GrowthRules = field(default_factory=GrowthRules)
+    mode: Mode = "ppsdt"
     profile: Profile = "hardened"
     key_bits: int = 3072
     keep: Path | None = None

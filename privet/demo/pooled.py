@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
 from privet.demo.dealing import DemoRecords
 from shared.tree.counting import count_rows
+from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Tree
+from shared.tree.numeric import column_keys, numeric_columns, tree_of_layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +35,11 @@ def grow_pooled(records: DemoRecords, rules: GrowthRules) -> PooledTree:
         slots.append(growth.slot_count)
         growth = growth.absorb(count(growth.queries))
     return PooledTree(growth.tree, tuple(nodes), tuple(slots))
+
+
+def grow_pooled_numbers(records: DemoRecords, rules: GainRatioRules) -> Tree:
+    """The tree of mode gain-ratio on all rows at once."""
+    columns = numeric_columns(records.schema)
+    *codes, labels = np.array(records.rows, dtype=np.int64).reshape(-1, len(records.schema.attributes) + 1).T
+    layers = grow_by_gain_ratio(column_keys(columns, codes), labels, records.schema.class_count, rules)
+    return tree_of_layers(layers, records.schema, columns)
