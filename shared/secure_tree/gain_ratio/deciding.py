@@ -12,11 +12,10 @@ from shared.mpc.bits import unpack_bits
 from shared.mpc.comparison import equal_words
 from shared.mpc.conversion import sign_bits
 from shared.mpc.program import Party, Program, together
-from shared.mpc.ring import U8
+from shared.mpc.selection import negated, word_masks
 from shared.mpc.sharing import BinaryShare, Share, public_binary_share
 from shared.secure_tree.gain_ratio.candidates import Candidates
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
-from shared.secure_tree.gain_ratio.sums import word_masks
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ def decide(party: Party, plan: GainRatioPlan, best: Candidates, sizes: Share) ->
     positive, *small = yield from together(*programs)
     splits = unpack_bits(positive, slots)
     if small:
-        enough = unpack_bits(small[0], slots) ^ public_binary_share(party.index, np.ones(slots, U8))
+        enough = negated(party, unpack_bits(small[0], slots))
         splits = yield from conjunction(party, splits, enough)
     words = yield from together(
         *(conjunction(party, word_masks(splits, word.dtype), word) for word in best.words)

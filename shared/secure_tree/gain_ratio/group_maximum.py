@@ -18,10 +18,10 @@ from shared.mpc.arithmetic import add_public, multiply, reshare, reshare_binary
 from shared.mpc.conversion import widen
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32, Words
+from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.gain_ratio.candidates import NO_TEST, Candidates, where_flag
 from shared.secure_tree.gain_ratio.knock_out import by_fraction, knock_out
-from shared.secure_tree.gain_ratio.sums import low_bit, word_masks
 
 LOWEST_NUMERATOR: Final = -256
 """Rounding moves Gain+ by at most (3 L + 3) / 2 from a number that is not negative, and L is at most 64."""
@@ -159,7 +159,7 @@ def _fetched_terms(unit: Share, numbers: Share, slot_rows: Share) -> Words:
 
 def _fetched_words(unit: Share, rows: BinaryShare) -> Words:
     """XOR parts of the words of the chosen blocks, (size, slots)."""
-    masks = word_masks(low_bit(unit), rows.dtype)
+    masks = word_masks(low_bits(unit), rows.dtype)
     both = rows.own ^ rows.next
     parts = np.empty((rows.shape[0], unit.shape[1]), rows.dtype)
     for slot in range(unit.shape[1]):

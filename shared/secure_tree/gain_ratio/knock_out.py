@@ -18,8 +18,8 @@ from shared.mpc.fractions import wide_fraction_choosing
 from shared.mpc.masked_bits import choices_from_terms
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import Words
+from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share
-from shared.secure_tree.gain_ratio.sums import low_bit, word_masks
 
 Entrants = list[Any]
 """Arrays of one length along the first axis, one candidate each; what they mean is the comparison's business."""
@@ -62,7 +62,7 @@ def by_fraction(party: Party, left: Entrants, right: Entrants) -> Program[tuple[
     differences = _stacked([a - b, d - e])
     bits, products = yield from wide_fraction_choosing(party, a, d, b, e, differences)
     winners = [(b + products[0]).reshape(*shape), (e + products[1]).reshape(*shape)]
-    return winners, low_bit(bits).reshape(*shape)
+    return winners, low_bits(bits).reshape(*shape)
 
 
 def by_numerator(party: Party, left: Entrants, right: Entrants) -> Program[tuple[Entrants, BinaryShare]]:
@@ -87,7 +87,7 @@ def by_numerator(party: Party, left: Entrants, right: Entrants) -> Program[tuple
 
     bits, products = yield from choices_from_terms(party, right_wins(), difference)
     either_valid = valid ^ others_valid ^ both_valid[0]
-    return [numerators + products.reshape(*shape), either_valid], low_bit(bits).reshape(*shape)
+    return [numerators + products.reshape(*shape), either_valid], low_bits(bits).reshape(*shape)
 
 
 def by_count(party: Party, left: Entrants, right: Entrants) -> Program[tuple[Entrants, BinaryShare]]:
@@ -95,7 +95,7 @@ def by_count(party: Party, left: Entrants, right: Entrants) -> Program[tuple[Ent
     shape = left[0].shape
     [x], [y] = ([x.reshape(-1) for x in side] for side in (left, right))
     bits, products = yield from less_than_choosing(party, x, y, (y - x).reshape(1, -1))
-    return [(x + products[0]).reshape(*shape)], low_bit(bits).reshape(*shape)
+    return [(x + products[0]).reshape(*shape)], low_bits(bits).reshape(*shape)
 
 
 def _follow(party: Party, wins: BinaryShare, riding: list[BinaryShare]) -> Program[list[BinaryShare]]:

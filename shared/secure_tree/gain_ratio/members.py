@@ -15,9 +15,9 @@ from shared.mpc.bits import pack, unpack_bits
 from shared.mpc.comparison import less_than_words
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U8, Words, word_of_width
+from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare, public_binary_share
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, as_words
-from shared.secure_tree.gain_ratio.sums import word_masks
 
 _MASK_BITS: Final = 64
 

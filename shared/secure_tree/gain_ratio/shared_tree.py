@@ -11,10 +11,10 @@ from shared.errors import InternalError
 from shared.mpc.arithmetic import conjunction
 from shared.mpc.program import Party, Program, Spec
 from shared.mpc.ring import U8
+from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, concatenate_binary, public_binary_share
 from shared.secure_tree.gain_ratio.knock_out import by_count, knock_out
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
-from shared.secure_tree.gain_ratio.sums import word_masks
 
 
 @dataclass(frozen=True, slots=True)

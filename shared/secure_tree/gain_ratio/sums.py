@@ -9,7 +9,7 @@ import numpy as np
 
 from shared.mpc.arithmetic import conjunction_terms, reshare, reshare_binary
 from shared.mpc.program import Party, Program
-from shared.mpc.ring import U8, Words
+from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare, Share
 
 
@@ -44,20 +44,3 @@ def _dots(rows: Words, flags: Words) -> Words:
 def any_of(party: Party, x: BinaryShare, y: BinaryShare) -> Program[BinaryShare]:
     """XOR over the first axis of x AND y. Args: shapes (k, n). Rounds: 1. Sends: 3 words a result. Leaks: nothing."""
     return (yield from reshare_binary(party, np.bitwise_xor.reduce(conjunction_terms(x, y), axis=0)))
-
-
-def low_bit(x: Share) -> BinaryShare:
-    """The lowest bit of numbers, as words 0 or 1: the parts' lowest bits XOR to it; local."""
-    return BinaryShare(_low_bits(x.own), _low_bits(x.next))
-
-
-def word_masks(bits: BinaryShare, dtype: np.dtype[np.unsignedinteger]) -> BinaryShare:
-    """Words of all ones where the bit is 1, else 0; local.
-
-    Args: bits: words 0 or 1 of any type. Their parts may have any higher bits, which XOR to 0 and are dropped first.
-    """
-    return bits.map(lambda part: np.negative((part & part.dtype.type(1)).astype(dtype)))
-
-
-def _low_bits(part: Words) -> Words:
-    return part.astype(U8) & U8.type(1)

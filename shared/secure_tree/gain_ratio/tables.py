@@ -25,9 +25,10 @@ from shared.mpc.bits import pack
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32, Words
 from shared.mpc.rotation import rotated_tables
+from shared.mpc.selection import low_bits
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
-from shared.secure_tree.gain_ratio.sums import any_of, low_bit, spread
+from shared.secure_tree.gain_ratio.sums import any_of, spread
 from shared.tree.f_table import f_table
 
 
@@ -135,7 +136,7 @@ def _step_terms(flags: Share, cells: Share, distances: Share) -> Words:
 
 def _allowed(party: Party, flags: Share, min_child: int) -> Program[BinaryShare]:
     """Position p leaves enough on both sides iff p + 1 - min_child and p + min_child are of one slot."""
-    bits = low_bit(flags)
+    bits = low_bits(flags)
     return (
         yield from any_of(
             party,
