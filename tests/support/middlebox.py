@@ -54,6 +54,8 @@ class Middlebox:
                 line for line in lines if not line.lower().startswith((b"upgrade:", b"connection:"))
             )
         with socket.create_connection(("127.0.0.1", self.port), timeout=90) as cloud:
+            for each in (client, cloud):  # a small frame would wait for the acknowledgement of the one before
+                each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             cloud.sendall(head)
             back = threading.Thread(target=_copy, args=(cloud, client, habit == "swallow"), daemon=True)
             back.start()
