@@ -17,7 +17,7 @@ from shared.mpc.arithmetic import reshare
 from shared.mpc.halves import DEALER, deal_pair, half_of
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import U32, Words, bits_of
-from shared.mpc.sharing import Share
+from shared.mpc.sharing import PARTIES, Share
 
 MOST_BITS: Final = 26
 """Residues of more bits would leave no room to add two products in a double."""
@@ -45,22 +45,37 @@ class SecretMatrix:
         owns = np.concatenate([_residues(part.own, bits) for part in parts])
         return cls(sums, owns, bits)
 
-    def multiplied(self, party: Party, x: Share) -> Program[Share]:
-        """x times the transposed matrix: entry (u, r) is sum_i x[u, i] * matrix[r, i].
+    def multiplied(self, party: Party, x: Share, rows: NDArray[np.intp]) -> Program[Share]:
+        """x times some rows of the matrix: entry (u, r) is sum_i x[u, i] * matrix[rows[r], i].
 
         Source: AFLNO16 in docs/sources.md, section 3.1 (multiplication), summed before it is masked.
+        Deviation: of the nine products of parts, the three parties form the sum in five products of matrices, not six:
+        one of them, in turns, the sum of four at once, (x_s + x_(s+1)) (y_s + y_(s+1)), the next one the three with
+        x_(s+2) or y_(s+2) that it can, and the last the two that are left.
         Args: x: uint32, shape (u, n).
         Returns: uint32, shape (u, rows); only the low `bits` bits mean anything.
         Rounds: 1. Sends: 12 bytes an entry of the result. Leaks: nothing.
         """
-        total = np.zeros((len(x), len(self.sums)), np.int64)
+        total = np.zeros((len(x), len(rows)), np.int64)
         step = min(_BLOCK_COLUMNS, 2 ** max(0, _EXACT_BITS - 1 - 2 * (self.bits - 1)))
-        for start in range(0, x.shape[1], step):
-            block = np.s_[:, start : start + step]
-            product = _doubles(_residues(x.own[block], self.bits)) @ _doubles(self.sums[block]).T
-            product += _doubles(_residues(x.next[block], self.bits)) @ _doubles(self.owns[block]).T
+        for number, start in enumerate(range(0, x.shape[1], step)):
+            block = slice(start, start + step)
+            sums, owns = self.sums[rows, block], self.owns[rows, block]
+            role = (party.index - number) % PARTIES
+            own, following = x.own[:, block], x.next[:, block]
+            if role == 0:
+                product = self._times(own + following, sums)
+            elif role == 1:
+                product = self._times(own + following, sums)
+                product -= self._times(own, owns)
+            else:
+                product = self._times(own, sums)
+                product += self._times(following - own, owns)
             total += product.astype(np.int64)
         return (yield from reshare(party, total.astype(U32)))
+
+    def _times(self, x: Words, y: NDArray[np.int32]) -> NDArray[np.float64]:
+        return np.asarray(_residues(x, self.bits).astype(np.float64) @ y.astype(np.float64).T)
 
     def row_sums(self) -> Share:
         """The sum of each row; local. Returns: uint32, shape (rows,), right in its low `bits` bits."""
@@ -92,7 +107,3 @@ def _residues(words: Words, bits: int) -> NDArray[np.int32]:
     """uint32 words modulo 2^bits, between -2^(bits-1) and 2^(bits-1) - 1."""
     unused = bits_of(U32) - bits
     return (words << U32.type(unused)).view(np.int32) >> np.int32(unused)
-
-
-def _doubles(residues: NDArray[np.int32]) -> NDArray[np.float64]:
-    return residues.astype(np.float64)

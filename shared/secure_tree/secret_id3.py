@@ -141,11 +141,12 @@ class _Growth:
         return _Part(0, [0], np.ones((1, layout.attributes), bool), family, np.zeros(1, np.intp))
 
     def _counted(self, part: _Part) -> Program[tuple[Share | None, Share]]:
-        """Members (None where no level below needs them, and at the root) and counted cells of a part."""
+        """Members (None at the root, empty where no level below needs them) and counted cells of a part."""
         if part.kids is None or part.cells_above is None:
             return None, self.records.root_cells()
         kept = not self._is_last(part)
-        members: list[Share] = []
+        shape = (len(part.kids) if kept else 0, self.records.layout.records)
+        members = Share(np.empty(shape, U32), np.empty(shape, U32))
         cells: list[Share] = []
         with self.party.meter.phase("counts"):
             for batch in self._batches(part.kids, MEMBERS_AT_ONCE):
@@ -154,8 +155,8 @@ class _Growth:
                 )
                 cells.append(counted)
                 if kept:
-                    members.append(of_batch)
-        return (_joined(members) if kept else None), _joined(cells)
+                    members.own[batch], members.next[batch] = of_batch.own, of_batch.next
+        return members, concatenate(cells)
 
     def _decide(self, part: _Part, cells: Share) -> Program[tuple[list[int], Share]]:
         """What the nodes of a part become: 0 for a leaf, else 1 plus the attribute; and their tables of counts."""
@@ -199,7 +200,7 @@ class _Growth:
             return []
         is_open = part.is_open[parent]
         is_open[np.arange(len(parent)), attribute] = False
-        kids = Kids(parent, row, value == layout.values[attribute] - 1)
+        kids = Kids(parent, row, value == layout.values[attribute] - 1, is_open)
         return [
             _Part(
                 part.depth + 1,
@@ -276,10 +277,6 @@ class _Growth:
         with self.party.meter.phase("opening"):
             empty = yield from is_zero(self.party, totals[:, -1], U32, self.records.layout.count_bits)
             yield from open_emptiness(self.party, empty)
-
-
-def _joined(shares: list[Share]) -> Share:
-    return shares[0] if len(shares) == 1 else concatenate(shares)
 
 
 def _any(program: Program[Any]) -> tuple[Program[Any]]:

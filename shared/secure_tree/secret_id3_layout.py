@@ -85,6 +85,11 @@ class Layout:
         """Bits of a record: the kept values in schema order, then all classes but the last."""
         return self.kept_rows + self.classes - 1
 
+    def cells_of(self, attributes: NDArray[np.bool_]) -> Indices:
+        """The rows of the matrix of counts (`secret_id3_records`) that belong to some attributes."""
+        kept = np.flatnonzero(np.repeat(attributes, self.values - 1))
+        return (np.arange(self.classes)[:, None] * self.kept_rows + kept).reshape(-1)
+
     @property
     def count_bits(self) -> int:
         """Counts and their differences, N + 1 included, are numbers of so many bits in two's complement."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shared.mpc.arithmetic import multiply
 from shared.mpc.conversion import bits_to_arithmetic
@@ -84,21 +85,23 @@ def tables_of(layout: Layout, cells: Share, totals: Share) -> Share:
 
 @dataclass(frozen=True, slots=True)
 class Kids:
-    """Children that are wanted, all those of their parents, parent by parent in value order; public.
+    """Children, all those of their parents, parent by parent in value order; public.
 
     `parent`: index among the nodes above. `row`: the table row of the child's value. `is_last`: whether that is the
-    last value of its attribute, so that the child is what its siblings leave of the parent.
+    last value of its attribute, so that the child is what its siblings leave of the parent. `is_open`: attributes not
+    on the child's path, shape (kids, attributes).
     """
 
     parent: Indices
     row: Indices
-    is_last: Indices
+    is_last: NDArray[np.bool_]
+    is_open: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def __getitem__(self, part: slice) -> Kids:
-        return Kids(self.parent[part], self.row[part], self.is_last[part])
+        return Kids(self.parent[part], self.row[part], self.is_last[part], self.is_open[part])
 
 
 def members_and_cells(
@@ -108,18 +111,25 @@ def members_and_cells(
 
     Args: above: the parents' vectors, uint32, shape (parents, n), or None for the root, which has all records.
         cells_above: their counts, shape (parents, classes * kept rows).
-    Returns: shape (kids, n), and (kids, classes * kept rows).
+    Returns: shape (kids, n), and (kids, classes * kept rows); 0 where no child has a question left.
     Rounds: 2, 1 below the root. Sends: 12 bytes a record and child that is not the last (none below the root), and 12
         a count of such a child. Leaks: nothing.
     """
     counted = np.flatnonzero(~kids.is_last)
     values = records.values[kids.row[counted]]
     members = values if above is None else (yield from multiply(party, above[kids.parent[counted]], values))
-    cells = yield from records.cells.multiplied(party, members)
+    asked = records.layout.cells_of(np.asarray(kids.is_open.any(axis=0)))
+    some = yield from records.cells.multiplied(party, members, asked)
+    cells = some.map(lambda part: _spread(part, asked, cells_above.shape[1]))
     if above is None:
-        count = records.values.shape[1]
-        above = public_share(party.index, 1, U32, (1, count))
+        above = public_share(party.index, 1, U32, (1, records.values.shape[1]))
     return _with_last(kids, counted, above, members), _with_last(kids, counted, cells_above, cells)
+
+
+def _spread(part: Words, columns: Indices, count: int) -> Words:
+    whole = np.zeros((len(part), count), part.dtype)
+    whole[:, columns] = part
+    return whole
 
 
 def _with_last(kids: Kids, counted: Indices, above: Share, of_counted: Share) -> Share:
