@@ -1,21 +1,23 @@
-"""Moving the elements of shared arrays by permutations that nobody knows.
+"""Moving the elements of shared arrays by permutations that are secret.
 
-Each pair of parties draws one permutation from its stream; the three in a row are a *shuffle*, of which every party
-lacks one. The rows walk through it as two masked halves. To apply a permutation that is itself shared, it is
-shuffled and its positions are opened: under a fresh shuffle they are uniform, whatever the data. A shuffle hides one
-opened permutation only; therefore opening is done where the shuffle is spent, in `lay_route`, and the `Route` it
+Rows walk past all three parties as two masked halves, and are permuted on their way by permutations that pairs of
+parties draw from their common streams. To apply a permutation that is itself shared, it is sent on such a walk by
+p_01 and p_02, and parties 1 and 2 tell each other where its elements belong. Each of them lacks one of the two
+permutations, so what it sees is uniform, whatever the data; party 0, which knows both, sees nothing. A shuffle hides
+one opened permutation only; therefore opening is done where the shuffle is spent, in `lay_route`, and the `Route` it
 gives may then carry any number of columns, in both directions.
 
-Source: Araki 2021 in docs/sources.md (the shuffle of two halves); Chida 2019 (applying a shared permutation by
-opening it under a shuffle).
-Deviation: only the two parties that put rows to their places learn the opened positions; the third draws its parts.
+Source: Araki 2021 in docs/sources.md (the walk of two halves); Chida 2019 (applying a shared permutation by opening
+it under a shuffle).
+Deviation: as party 0 is not told the positions, it need not lack a permutation; p_12 is drawn only where the result is
+to be in an order that nobody knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,6 @@ from shared.mpc.walking import Column, Form, Place, from_halves, swap_halves
 
 Indices = NDArray[np.intp]
 Move = Callable[[Words], Words]
-T = TypeVar("T")
 
 MAXIMAL_SIZE: Final = 2**29
 """A dart is 31 bits of a word, and half of the board stays empty."""
@@ -73,19 +74,14 @@ def _throw(stream: Stream, darts: int, cells: int) -> Indices:
 
 @dataclass(slots=True, eq=False)
 class Shuffle:
-    """The two pair permutations that this party knows of a shuffle, good for one `lay_route`.
+    """What a party knows of a permutation that takes element p_01[p_02[j]] to place j; good for one `lay_route`."""
 
-    The shuffle takes element p_01[p_02[p_12[j]]] to place j.
-    """
-
-    with_previous: Indices = field(repr=False)
-    with_next: Indices = field(repr=False)
+    size: int
+    first: Indices | None = field(repr=False)
+    """p_01, at parties 0 and 1."""
+    second: Indices | None = field(repr=False)
+    """p_02, at parties 0 and 2."""
     spent: bool = False
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return len(self.with_previous)
 
     def spend(self) -> None:
         """Mark as used for an opening. Raises: InternalError: it was used before: two openings would leak."""
@@ -96,7 +92,12 @@ class Shuffle:
 
 def draw_shuffle(party: Party, size: int) -> Shuffle:
     """A fresh shuffle of `size` elements; may be drawn long before it is used. Rounds: 0. Leaks: nothing."""
-    return Shuffle(draw_permutation(party.prss.previous, size), draw_permutation(party.prss.next, size))
+    if party.index == 0:
+        first = draw_permutation(party.prss.next, size)
+        return Shuffle(size, first, draw_permutation(party.prss.previous, size))
+    if party.index == 1:
+        return Shuffle(size, draw_permutation(party.prss.previous, size), None)
+    return Shuffle(size, None, draw_permutation(party.prss.next, size))
 
 
 def shuffle(party: Party, columns: Sequence[Column]) -> Program[list[Any]]:
@@ -108,15 +109,19 @@ def shuffle(party: Party, columns: Sequence[Column]) -> Program[list[Any]]:
     """
     size = _common_size(columns)
     drawn = draw_shuffle(party, size)
-    walk = _straight(party, drawn, drawn.with_previous if party.index == 2 else drawn.with_next)
-    return (yield from _walked(walk, columns))
+    last: Indices | None = None
+    if party.index != 0:
+        last = draw_permutation(party.prss.next if party.index == 1 else party.prss.previous, size)
+    return (
+        yield from _walked(_Walk(Place(party), _take(drawn.first), _take(drawn.second), _take(last)), columns)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """A shared permutation d made ready to move columns: element i to place d[i], and back.
 
-    `places[j]`: where the element at place j of the shuffle belongs; known to parties 1 and 2 only.
+    `places[j]`: where the element at place j of the shuffle belongs; known to parties 1 and 2.
     """
 
     shuffle: Shuffle
@@ -142,14 +147,13 @@ def lay_route(
     if drawn.size != size:
         raise ValueError(f"the shuffle has {drawn.size} elements, the destination {size}")
     drawn.spend()
-    walk = _straight(party, drawn, None)
-    destination_half, *halves = yield from _begin(walk, [destination, *columns])
-    route = Route(drawn, (yield from _open_places(walk.place, drawn, destination_half)))
+    unplaced = Route(drawn, None)
+    destination_half, *halves = yield from _begin(_along(party, unplaced), [destination, *columns])
+    route = Route(drawn, (yield from _open_places(party, destination_half)))
     party.meter.opened[OPENED_KIND] = party.meter.opened.get(OPENED_KIND, 0) + size
     if not columns:
         return route, []
-    walk = _straight(party, drawn, _order_along(party, route))
-    return route, (yield from _finish(walk, columns, halves))
+    return route, (yield from _finish(_along(party, route), columns, halves))
 
 
 def send_along(party: Party, route: Route, columns: Sequence[Column]) -> Program[list[Any]]:
@@ -158,7 +162,7 @@ def send_along(party: Party, route: Route, columns: Sequence[Column]) -> Program
     Rounds: 2. Sends: 4 words an element of each column. Leaks: nothing.
     """
     _check_size(route, columns)
-    return (yield from _walked(_straight(party, route.shuffle, _order_along(party, route)), columns))
+    return (yield from _walked(_along(party, route), columns))
 
 
 def send_back(party: Party, route: Route, columns: Sequence[Column]) -> Program[list[Any]]:
@@ -167,7 +171,7 @@ def send_back(party: Party, route: Route, columns: Sequence[Column]) -> Program[
     Rounds: 2. Sends: 4 words an element of each column. Leaks: nothing.
     """
     _check_size(route, columns)
-    return (yield from _walked(_mirrored(party, route), columns))
+    return (yield from _walked(_back(party, route), columns))
 
 
 def move_to(party: Party, destination: Share, columns: Sequence[Column]) -> Program[list[Any]]:
@@ -202,27 +206,15 @@ class _Walk:
     third: Move | None
 
 
-def _straight(party: Party, drawn: Shuffle, last: Indices | None) -> _Walk:
-    """Along p_01, p_02 and `last`, which is p_12 or p_12 together with the public places."""
-    previous, following = _take(drawn.with_previous), _take(drawn.with_next)
-    third = None if last is None else _take(last)
-    if party.index == 0:
-        return _Walk(Place(party), first=following, second=previous, third=None)
-    if party.index == 1:
-        return _Walk(Place(party), first=previous, second=None, third=third)
-    return _Walk(Place(party), first=None, second=following, third=third)
+def _along(party: Party, route: Route) -> _Walk:
+    """p_01, p_02, to the places."""
+    return _Walk(Place(party), _take(route.shuffle.first), _take(route.shuffle.second), _put(route.places))
 
 
-def _mirrored(party: Party, route: Route) -> _Walk:
-    """Against the public places and p_12 (together), p_02, p_01."""
-    previous, following = _put(route.shuffle.with_previous), _put(route.shuffle.with_next)
+def _back(party: Party, route: Route) -> _Walk:
+    """From the places, against p_02, against p_01; mirrored, so that those who know the first move begin."""
     place = Place(party, mirrored=True)
-    if party.index == 0:
-        return _Walk(place, first=None, second=previous, third=following)
-    first = _take(_order_back(party, route))
-    if party.index == 1:
-        return _Walk(place, first=first, second=None, third=previous)
-    return _Walk(place, first=first, second=following, third=None)
+    return _Walk(place, _take(route.places), _put(route.shuffle.second), _put(route.shuffle.first))
 
 
 def _walked(walk: _Walk, columns: Sequence[Column]) -> Program[list[Any]]:
@@ -276,22 +268,19 @@ def _finish(walk: _Walk, columns: Sequence[Column], halves: Sequence[Words]) -> 
     return (yield from from_halves(walk.place, forms, halves))
 
 
-def _open_places(place: Place, drawn: Shuffle, half: Words) -> Program[Indices | None]:
-    """Roles 1 and 2 tell each other their halves of the shuffled destination, and check the sum.
+def _open_places(party: Party, half: Words) -> Program[Indices | None]:
+    """Parties 1 and 2 tell each other their halves of the shuffled destination, and check the sum.
 
     Neither learns more than the sum: the other's half is the sum less its own.
     """
-    third = drawn.with_previous if place.role == 2 else drawn.with_next
-    mine = half.take(third) if place.role else half
-    spec = Spec((drawn.size,), U32)
-    others = yield from swap_halves(place, [spec], [mine])
-    if place.role == 0:
+    others = yield from swap_halves(Place(party), [Spec.of(half)], [half])
+    if party.index == 0:
         return None
-    places = (mine + others[0]).astype(np.intp)
+    places = (half + others[0]).astype(np.intp)
     if not _is_permutation(places):
         raise JobFailure(
             JobCode.SHARE_INCONSISTENT,
-            f"party {place.party.index}: the opened positions are not a permutation of {drawn.size} places; "
+            f"party {party.index}: the opened positions are not a permutation of {len(places)} places; "
             "the job ends here",
         )
     return places
@@ -305,32 +294,14 @@ def _is_permutation(places: Indices) -> bool:
     return bool(seen.all())
 
 
-def _order_along(party: Party, route: Route) -> Indices | None:
-    """The third move of a route: p_12, then element j of the shuffle to its place."""
-    if route.places is None:
+def _take(order: Indices | None) -> Move | None:
+    return None if order is None else lambda words: words.take(order)
+
+
+def _put(order: Indices | None) -> Move | None:
+    if order is None:
         return None
-    order = np.empty_like(route.places)
-    order[route.places] = _last_pair(party, route)
-    return order
 
-
-def _order_back(party: Party, route: Route) -> Indices:
-    """The first move back: the element at its place to place j of the shuffle, then against p_12."""
-    places = _known(route.places)
-    order = np.empty_like(places)
-    order[_last_pair(party, route)] = places
-    return order
-
-
-def _last_pair(party: Party, route: Route) -> Indices:
-    return route.shuffle.with_next if party.index == 1 else route.shuffle.with_previous
-
-
-def _take(order: Indices) -> Move:
-    return lambda words: words.take(order)
-
-
-def _put(order: Indices) -> Move:
     def move(words: Words) -> Words:
         moved = np.empty_like(words)
         moved[order] = words
@@ -339,7 +310,7 @@ def _put(order: Indices) -> Move:
     return move
 
 
-def _known(move: T | None) -> T:
+def _known(move: Move | None) -> Move:
     if move is None:
         raise InternalError("this party takes no part in this move")
     return move

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import InternalError, JobCode, JobFailure
-from shared.mpc import permutation
 from shared.mpc.local import local_parties, run_local
 from shared.mpc.permutation import (
     OPENED_KIND,
+    Route,
     Shuffle,
     draw_permutation,
     draw_shuffle,
@@ -177,11 +177,21 @@ def test_permutations_are_uniform() -> None:
     assert statistic < 23 + 5 * np.sqrt(2 * 23)
 
 
-def test_both_of_a_pair_draw_the_same_and_each_party_lacks_one() -> None:
-    drawn = [draw_shuffle(party, 50) for party in local_parties(seeded_random_bytes(3))]
-    for index in range(3):
-        assert np.array_equal(drawn[index].with_next, drawn[(index + 1) % 3].with_previous)
-        assert not np.array_equal(drawn[index].with_next, drawn[index].with_previous)
+def test_who_is_told_positions_lacks_one_permutation() -> None:
+    middle, one, two = (draw_shuffle(party, 50) for party in local_parties(seeded_random_bytes(3)))
+    assert (one.second, two.first) == (None, None)
+    assert np.array_equal(middle.first, one.first)
+    assert np.array_equal(middle.second, two.second)
+    assert not np.array_equal(one.first, two.second)
+
+
+def test_party_0_is_sent_nothing() -> None:
+    def tap(_: int, party: int, sent: Round) -> Round:
+        assert not (party == 1 and sent.to_previous)
+        assert not (party == 2 and sent.to_next)
+        return sent
+
+    run_and_open(move_to, arithmetic(some_permutation(30)), [arithmetic(np.arange(30, dtype=U32))], tap=tap)
 
 
 def opened_positions(destination: Words, runs: int, shuffled: bool = True) -> Counter[tuple[int, ...]]:
@@ -189,7 +199,7 @@ def opened_positions(destination: Words, runs: int, shuffled: bool = True) -> Co
 
     def program(party: Party, to: Share) -> Program[tuple[int, ...]]:
         identity = np.arange(len(to), dtype=np.intp)
-        drawn = draw_shuffle(party, len(to)) if shuffled else Shuffle(identity, identity)
+        drawn = draw_shuffle(party, len(to)) if shuffled else Shuffle(len(to), identity, identity)
         route, _ = yield from lay_route(party, to, [], drawn)
         return () if route.places is None else tuple(route.places.tolist())
 
@@ -246,8 +256,8 @@ def view_counts(value: int, seed: int, masked: bool = True) -> list[Words]:
             return (yield from shuffle(party, [x]))
         silent = replace(party.prss, previous=Silent(bytes(16)), next=Silent(bytes(16)))
         identity = np.arange(len(x), dtype=np.intp)
-        walk = permutation._straight(replace(party, prss=silent), Shuffle(identity, identity), identity)
-        return (yield from permutation._walked(walk, [x]))
+        route = Route(Shuffle(len(x), identity, identity), identity)
+        return (yield from send_along(replace(party, prss=silent), route, [x]))
 
     run_local(lambda party: program(party, column[party.index]), seeded_random_bytes(seed + 1), tap)
     counts = []
