@@ -156,7 +156,7 @@ class Daemon:
         """A report that does not arrive is not missed: the next one says it all again."""
         self.casework.note_phases()
         for report in self._teller.news(self.casework.room.jobs):
-            with suppress(PeerError):
+            with suppress(PeerError, TemporaryError):
                 self.client.tell_progress(sign_progress(report, self.office.keyring.identity))
 
     def _pause(self, error: TemporaryError | PeerError, retry_after_seconds: float | None) -> None:
