@@ -19,6 +19,7 @@ from bench.level import CELLS, QUICK_CELLS, measure_level, print_level
 from bench.machine import describe_machine
 from bench.ppsdt import compare, print_comparison
 from bench.primitives import PrimitiveCosts, measure_primitives, print_table
+from bench.relay import measure_relay, print_relay
 from bench.scaling import measure_scaling, plot, print_scaling
 from shared.crypto.paillier import KEY_BITS
 
@@ -36,6 +37,7 @@ class Part(StrEnum):
     LEVEL = "level"
     SCALING = "scaling"
     COUNTING = "counting"
+    RELAY = "relay"
     ALL = "all"
 
 
@@ -98,9 +100,15 @@ class Bench:
         self.console.print(table)
         self.found["counting"] = {"rows": rows, "cpu_and_wall_seconds": figures}
 
+    def relay(self) -> None:
+        """Frames of three parties, directly and through the cloud."""
+        figures = measure_relay(quick=self.quick)
+        print_relay(figures, self.console)
+        self.found["relay"] = [asdict(figure) for figure in figures]
+
     def steps(self, part: Part) -> list[Callable[[], None]]:
         """The measurements of a part, in order."""
-        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING)
+        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING, Part.RELAY)
         return [getattr(self, each.value) for each in (order if part is Part.ALL else (part,))]
 
 

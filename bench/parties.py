@@ -6,7 +6,8 @@
 The program is `module:function`, called as `function(party, **arguments, **shares)` in every process; `arguments` are
 JSON values, `shares` arrays of uint32 or uint64 that are dealt as `Share`s, `binary` unsigned arrays that are dealt as
 `BinaryShare`s. What it returns may be anything that can be pickled, such as a share: `opened([r.value for r in
-results])` puts three shares together. `log=True` writes the log of frames as an agent does.
+results])` puts three shares together. `log=True` writes the log of frames as an agent does. `relay` leads the frames
+through a cloud instead, in which the three are the roster of a computing job.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.party import NAMES, PartyResult
+from bench.party import NAMES, PartyResult, Relay
 from hospital_agent.links.tls import JobCertificate
 from shared.crypto.agreement import generate_private, public_of
 from shared.mpc.ring import Words
@@ -42,11 +44,12 @@ def run_three(
     shares: Mapping[str, Words] | None = None,
     binary: Mapping[str, Words] | None = None,
     log: bool = False,
+    relay: Relay | None = None,
 ) -> list[PartyResult]:
     """Run a program at three parties; see the top of this file. Raises: RuntimeError: a party ended badly."""
     with tempfile.TemporaryDirectory() as folder:
         write_shares(Path(folder), shares or {}, binary or {})
-        tasks = tasks_for(Path(folder), program, arguments or {}, log=log)
+        tasks = tasks_for(Path(folder), program, arguments or {}, log=log, relay=relay)
         with _processes() as processes:
             for process, task in zip(processes, tasks, strict=True):
                 _tell(process, task)
@@ -66,7 +69,9 @@ def opened(shares: Sequence[Share | BinaryShare]) -> Words:
     return np.asarray(shares[0].own + shares[1].own + shares[2].own)
 
 
-def tasks_for(folder: Path, program: str, arguments: Mapping[str, Any], *, log: bool) -> list[dict[str, Any]]:
+def tasks_for(
+    folder: Path, program: str, arguments: Mapping[str, Any], *, log: bool, relay: Relay | None = None
+) -> list[dict[str, Any]]:
     """What each party is told first. Fresh keys of a job that no cloud knows."""
     privates = [generate_private() for _ in NAMES]
     mh = random_bytes(32)
@@ -79,6 +84,7 @@ def tasks_for(folder: Path, program: str, arguments: Mapping[str, Any], *, log: 
         "program": program,
         "arguments": dict(arguments),
         "log": log,
+        "relay": None if relay is None else asdict(relay),
     }
     return [{**common, "index": index, "private": private.hex()} for index, private in enumerate(privates)]
 
