@@ -18,7 +18,6 @@ from shared.mpc.permutation import (
     OPENED_KIND,
     Route,
     Shuffle,
-    draw_permutation,
     draw_shuffle,
     gather,
     lay_route,
@@ -29,6 +28,7 @@ from shared.mpc.permutation import (
 )
 from shared.mpc.program import Party, Program, Round
 from shared.mpc.prss import Stream
+from shared.mpc.random_permutation import draw_permutation
 from shared.mpc.ring import U8, U16, U32, U64, Words
 from shared.mpc.sharing import BinaryShare, Share
 from tests.support.mpc import arithmetic, assert_cost, binary, run_and_open, seeded_random_bytes
@@ -198,7 +198,7 @@ def opened_positions(destination: Words, runs: int, shuffled: bool = True) -> Co
     """How often which positions are opened. Args: shuffled: else the parties "draw" the identity."""
 
     def program(party: Party, to: Share) -> Program[tuple[int, ...]]:
-        identity = np.arange(len(to), dtype=np.intp)
+        identity = np.arange(len(to), dtype=np.int32)
         drawn = draw_shuffle(party, len(to)) if shuffled else Shuffle(len(to), identity, identity)
         route, _ = yield from lay_route(party, to, [], drawn)
         return () if route.places is None else tuple(route.places.tolist())
@@ -255,7 +255,7 @@ def view_counts(value: int, seed: int, masked: bool = True) -> list[Words]:
         if masked:
             return (yield from shuffle(party, [x]))
         silent = replace(party.prss, previous=Silent(bytes(16)), next=Silent(bytes(16)))
-        identity = np.arange(len(x), dtype=np.intp)
+        identity = np.arange(len(x), dtype=np.int32)
         route = Route(Shuffle(len(x), identity, identity), identity)
         return (yield from send_along(replace(party, prss=silent), route, [x]))
 
