@@ -14,7 +14,7 @@ Indices = NDArray[np.int32]
 """Kept in half the bytes of numpy's index type, to which a walk turns them: trainers keep many routes."""
 
 MAXIMAL_SIZE: Final = 2**29
-"""A dart is 31 bits of a word, and half of the board stays empty."""
+"""The board has up to four cells an element, and their numbers are int32."""
 
 
 def draw_permutation(stream: Stream, size: int) -> Indices:
