@@ -29,7 +29,7 @@ from shared.secure_tree.gain_ratio.orders import Order, SplitFrame, fetch, parti
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, SharedRows
 from shared.secure_tree.gain_ratio.shared_tree import SharedTree, leaf_labels, one_leaf
 from shared.secure_tree.gain_ratio.sums import spread, totals
-from shared.secure_tree.gain_ratio.tables import LayerTables, PublicTables, layer_tables
+from shared.secure_tree.gain_ratio.tables import LayerTables, layer_tables, step_tables
 
 
 def secret_gain_ratio(party: Party, rows: SharedRows, plan: GainRatioPlan) -> Program[SharedTree]:
@@ -61,7 +61,7 @@ class _Training:
         self._party = party
         self._plan = plan
         self._rows = rows
-        self._public = PublicTables.of(plan)
+        self._public = step_tables(plan.records, plan.scale)
         self._members = all_in_root(party, plan.records)
         self._orders: list[Order] = []
         self._counts: list[Share] = []
