@@ -34,7 +34,13 @@ def top_carry_terms(party: Party, carries: BinaryShare, turns: BinaryShare) -> P
         turns but one. Leaks: nothing.
     """
     while len(carries) > 2:
-        carries, turns = yield from _halved(party, carries, turns)
+        pairs = len(carries) // 2
+        joined = yield from reshare_binary(party, _joined_terms(carries, turns, pairs))
+        if len(carries) % 2:
+            carries = concatenate_binary([joined[:pairs], carries[-1:]])
+            turns = concatenate_binary([joined[pairs:], turns[-1:]])
+        else:
+            carries, turns = joined[:pairs], joined[pairs:]
     if len(carries) == 1:
         return np.array(carries.own[0])
     terms = conjunction_terms(turns[0], carries[0])
@@ -42,22 +48,27 @@ def top_carry_terms(party: Party, carries: BinaryShare, turns: BinaryShare) -> P
     return terms
 
 
-def _halved(
-    party: Party, carries: BinaryShare, turns: BinaryShare
-) -> Program[tuple[BinaryShare, BinaryShare]]:
-    """One level: digits 2 k and 2 k + 1 become one; a digit that is left over at the top stays."""
-    pairs = len(carries) // 2
-    upper_turns = turns[0 : 2 * pairs : 2]
-    terms = np.empty((2 * pairs - 1, *carries.shape[1:]), carries.dtype)
-    terms[:pairs] = conjunction_terms(upper_turns, carries[0 : 2 * pairs : 2])
-    terms[:pairs] ^= carries.own[1 : 2 * pairs : 2]
-    terms[pairs:] = conjunction_terms(upper_turns[1:], turns[1 : 2 * pairs - 1 : 2])
-    joined = yield from reshare_binary(party, terms)
-    carries_left, turns_left = joined[:pairs], joined[pairs:]
-    if len(carries) % 2:
-        carries_left = concatenate_binary([carries_left, carries[-1:]])
-        turns_left = concatenate_binary([turns_left, turns[-1:]])
-    return carries_left, turns_left
+def _joined_terms(carries: BinaryShare, turns: BinaryShare, pairs: int) -> Words:
+    """XOR parts of one level: digits 2 k and 2 k + 1 become one. First the carries, then the turns but the lowest.
+
+    On bare arrays: for the small inputs that wait for rounds, slicing shares would cost more than the gates.
+    """
+    made, turn, turn_next = carries.own, turns.own, turns.next
+    upper, upper_next = turn[: 2 * pairs : 2], turn_next[: 2 * pairs : 2]
+    terms = np.empty((2 * pairs - 1, *made.shape[1:]), made.dtype)
+    lower = made[: 2 * pairs : 2]
+    first = terms[:pairs]
+    np.bitwise_xor(lower, carries.next[: 2 * pairs : 2], out=first)
+    first &= upper
+    first ^= upper_next & lower
+    first ^= made[1 : 2 * pairs : 2]
+    if pairs > 1:
+        lower = turn[1 : 2 * pairs - 1 : 2]
+        rest = terms[pairs:]
+        np.bitwise_xor(lower, turn_next[1 : 2 * pairs - 1 : 2], out=rest)
+        rest &= upper[1:]
+        rest ^= upper_next[1:] & lower
+    return terms
 
 
 def all_terms(party: Party, rows: BinaryShare) -> Program[Words]:

@@ -155,12 +155,16 @@ def together(*programs: Program[T]) -> Program[list[T]]:
 def _merged(rounds: Sequence[Round]) -> Round:
     if len(rounds) == 1:
         return rounds[0]
-    return Round(
-        to_previous=tuple(words for sent in rounds for words in sent.to_previous),
-        to_next=tuple(words for sent in rounds for words in sent.to_next),
-        from_previous=tuple(spec for sent in rounds for spec in sent.from_previous),
-        from_next=tuple(spec for sent in rounds for spec in sent.from_next),
-    )
+    to_previous: list[Words] = []
+    to_next: list[Words] = []
+    from_previous: list[Spec] = []
+    from_next: list[Spec] = []
+    for sent in rounds:
+        to_previous += sent.to_previous
+        to_next += sent.to_next
+        from_previous += sent.from_previous
+        from_next += sent.from_next
+    return Round(tuple(to_previous), tuple(to_next), tuple(from_previous), tuple(from_next))
 
 
 def pass_to_previous(words: Words) -> Program[Words]:

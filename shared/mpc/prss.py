@@ -10,6 +10,7 @@ Source: AFLNO16 in docs/sources.md, section 3 (correlated randomness); protocol 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -20,28 +21,47 @@ from shared.mpc.ring import Words
 
 KEY_BYTES: Final = 16
 _PIECE: Final = memoryview(bytes(2**16))
+_SHORT: Final = 2**10
+_AHEAD_WORDS: Final = 2**9
 
 
 class Stream:
     """The running AES-128-CTR key stream of one pair of parties."""
 
-    __slots__ = ("_encryptor",)
+    __slots__ = ("_ahead", "_encryptor", "_used")
 
     def __init__(self, key: bytes) -> None:
         if len(key) != KEY_BYTES:
             raise ValueError(f"a pair key has {KEY_BYTES} bytes")
         self._encryptor: Any = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self._ahead = np.empty(0, np.uint64)
+        self._used = 0
 
     def words(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> Words:
-        """Uniform words, the next of the stream. Returns: array of this shape and unsigned dtype."""
-        drawn = np.empty(shape, dtype)
-        if drawn.size:
-            target = drawn.reshape(-1).view(np.uint8).data
-            update = self._encryptor.update_into
-            for start in range(0, len(target), len(_PIECE)):
-                piece = target[start : start + len(_PIECE)]
-                update(_PIECE[: len(piece)], piece)
-        return drawn
+        """Uniform words, the next of the stream. Returns: array of this shape and unsigned dtype.
+
+        Short draws are cut from a piece drawn ahead, each from the next multiple of 8 bytes: they are many, and a
+        call of the cipher costs more than they do. Which bytes a draw gets depends on the lengths of all before it.
+        """
+        kind = np.dtype(dtype)
+        length = kind.itemsize * (shape if isinstance(shape, int) else prod(shape))
+        if length > _SHORT:
+            drawn = np.empty(shape, kind)
+            self._fill(drawn.reshape(-1).view(np.uint8).data)
+            return drawn
+        start = self._used
+        if start + length > self._ahead.nbytes:
+            self._ahead = np.empty(_AHEAD_WORDS, np.uint64)
+            self._fill(self._ahead.view(np.uint8).data)
+            start = 0
+        self._used = start + length + -length % 8
+        return np.ndarray(shape, kind, self._ahead.data, start)
+
+    def _fill(self, target: memoryview) -> None:
+        update = self._encryptor.update_into
+        for start in range(0, len(target), len(_PIECE)):
+            piece = target[start : start + len(_PIECE)]
+            update(_PIECE[: len(piece)], piece)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -38,13 +39,30 @@ def test_the_three_xor_parts_of_zero_cancel(dtype: Any) -> None:
     assert np.any(parts[0])
 
 
-@given(lengths=st.lists(st.integers(0, 40000), max_size=5))
-def test_a_stream_is_aes_counter_mode_however_it_is_cut(lengths: list[int]) -> None:
+SHAPES = st.tuples(st.integers(0, 4), st.integers(0, 30) | st.sampled_from([500, 70000]))
+
+
+@given(shapes=st.lists(st.tuples(SHAPES, st.sampled_from([U8, U16, U32, U64])), max_size=8))
+def test_draws_are_aes_counter_mode_and_no_byte_serves_twice(shapes: list[Any]) -> None:
+    """Short draws come from a piece drawn ahead, long ones directly; both from one stream, at whole words."""
     key = bytes(range(KEY_BYTES))
-    stream = Stream(key)
-    drawn = b"".join(stream.words(length, U8).tobytes() for length in lengths)
+    stream, twin = Stream(key), Stream(key)
+    draws = [stream.words(shape, dtype) for shape, dtype in shapes]
+    for (shape, dtype), drawn in zip(shapes, draws, strict=True):
+        assert (drawn.shape, drawn.dtype) == (shape, dtype)
+        assert drawn.flags.writeable
+        assert drawn.flags.aligned
+        np.testing.assert_array_equal(drawn, twin.words(shape, dtype))
     encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-    assert drawn == encryptor.update(bytes(sum(lengths)))
+    whole = encryptor.update(bytes(sum(drawn.nbytes for drawn in draws) + 2**16))
+    taken: list[tuple[int, int]] = []
+    for drawn in draws:
+        if drawn.nbytes >= 16:
+            start = whole.find(drawn.tobytes())
+            assert start >= 0
+            taken.append((start, start + drawn.nbytes))
+    taken.sort()
+    assert all(end <= start for (_, end), (start, _) in pairwise(taken))
 
 
 def test_every_draw_is_fresh() -> None:
