@@ -12,15 +12,17 @@ import hmac
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Annotated, Any, Final
 
 import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from starlette.datastructures import URL
@@ -37,7 +39,28 @@ MAX_RECORDS: Final = 10_000
 _STARTING_SECONDS: Final = 0.01
 _EXAMPLE: Final[JsonDict] = {"record": {"lumbar pain": "yes", "temperature": 38.5}}
 
-Value = str | int | float | bool | None
+Value = str | int | float | Decimal | bool | None
+
+
+class ExactRequest(Request):
+    """A request whose JSON numbers keep all their digits, because a threshold may be one digit away."""
+
+    async def json(self) -> Any:
+        """The body, numbers with a point or an exponent as decimals."""
+        return json.loads(await self.body(), parse_float=Decimal)
+
+
+class ExactRoute(APIRoute):
+    """A route that reads its body so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, given an `ExactRequest`."""
+        handle = super().get_route_handler()
+
+        async def exact(request: Request) -> Response:
+            return await handle(ExactRequest(request.scope, request.receive))
+
+        return exact
 
 
 class Question(BaseModel):
@@ -77,6 +100,7 @@ class Library:
 def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token: str | None) -> FastAPI:
     """The application. `status`: what `GET /status` shows, asked each time."""
     app = FastAPI(title="Privet hospital agent", description=NOTICE, docs_url=None, redoc_url=None)
+    app.router.route_class = ExactRoute
     _add_guards(app, token)
     _add_problems(app)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,13 +138,13 @@ def _from_file(path: Path) -> list[Record]:
 
 def _from_json(text: str, path: Path) -> list[Record]:
     try:
-        data: Any = json.loads(text)
+        data: Any = json.loads(text, parse_float=Decimal)
     except (ValueError, RecursionError):
         raise InputError("not JSON", where=str(path), remedy="Give a list of objects.") from None
     records = data if isinstance(data, list) else [data]
     for number, record in enumerate(records, start=1):
         plain = isinstance(record, dict) and all(
-            value is None or isinstance(value, str | int | float) for value in record.values()
+            value is None or isinstance(value, str | int | float | Decimal) for value in record.values()
         )
         if not plain:
             raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final, Self
 
 from hospital_agent.models.model import Model
@@ -11,7 +12,7 @@ from shared.errors import InputError
 from shared.tree.prediction import Prediction, predict
 from shared.tree.schema import Schema
 
-Record = Mapping[str, str | int | float | bool | None]
+Record = Mapping[str, str | int | float | Decimal | bool | None]
 """One record by attribute name. An attribute that is left out is missing."""
 
 NOTICE: Final = "Decision support for research; not certified for clinical use. A person decides."

@@ -1,9 +1,9 @@
 """Answering for one record: the class, how sure it is, the path in words, and what was missing.
 
-A record names its attributes; values come as text, numbers, booleans or None. A category that the schema
-does not list, or a value that is not there, ends the walk at that node, whose majority answers; the answer
-says so. A number that cannot be one is an error, because guessing at it would hide a fault in the caller.
-Decimals and floats here are for people; nothing is decided by them.
+A record names its attributes; values come as text, numbers (decimals where every digit matters), booleans or None.
+A category that the schema does not list, or a value that is not there, ends the walk at that node, whose majority
+answers; the answer says so. A number that cannot be one is an error, because guessing at it would hide a fault in the
+caller. A number meets a threshold exactly, as decimals; floats are for people, and nothing is decided by them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from shared.tree.numbers import UnknownValueError, parse_number
 from shared.tree.schema import Attribute, Schema
 
 Disclosure = Literal["class", "probability", "counts"]
-Value = str | int | float | None
+Value = str | int | float | Decimal | None
 StopReason = Literal["missing", "unseen"]
 
 Z_95: Final = 1.959963984540054
@@ -152,23 +152,23 @@ def _code(attribute: Attribute, value: Value) -> tuple[int | None, StopReason]:
     return _category(attribute, given), "unseen"
 
 
-def _given(attribute: Attribute, value: Value) -> str | int | float | None:
+def _given(attribute: Attribute, value: Value) -> str | int | float | Decimal | None:
     """The value, None where it is missing. Raises: InputError: NaN or infinity."""
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float | Decimal) and not math.isfinite(value):
         raise InputError("NaN and infinity are not values", where=f"attribute {attribute.name!r}")
     if isinstance(value, str) and not value.strip() and value not in attribute.values:
         return None
     return value
 
 
-def _number_text(attribute: Attribute, value: str | int | float) -> str:
+def _number_text(attribute: Attribute, value: str | int | float | Decimal) -> str:
     """A number's decimal text: of a float the shortest that gives it, which is what the caller wrote."""
     if isinstance(value, bool):
         raise InputError("expected a number, got true or false", where=f"attribute {attribute.name!r}")
     return str(value).strip()
 
 
-def _category(attribute: Attribute, value: str | int | float) -> int | None:
+def _category(attribute: Attribute, value: str | int | float | Decimal) -> int | None:
     """The index of a listed category: the text as it is, 1 for `1` or `1.0`, true for `true`, `yes`, `1`."""
     for text in _spellings(value):
         try:
@@ -178,10 +178,10 @@ def _category(attribute: Attribute, value: str | int | float) -> int | None:
     return None
 
 
-def _spellings(value: str | int | float) -> tuple[str, ...]:
+def _spellings(value: str | int | float | Decimal) -> tuple[str, ...]:
     if isinstance(value, bool):
         return _TRUE_NAMES if value else _FALSE_NAMES
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float | Decimal) and value == int(value):
         return str(value), str(int(value))
     return str(value), f"{value}.0" if isinstance(value, int) else str(value)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,8 @@ from hospital_agent.local_api import Library, create_app, serving
 from hospital_agent.models import Shelf
 from hospital_agent.settings import LocalSection
 from shared.errors import InputError
+from shared.tree.binary_tests import AtMost
+from shared.tree.model import Leaf, Split, Tree
 from tests.support.models import model_of, parties
 
 MEMBERS = parties()
@@ -155,3 +159,49 @@ def test_a_taken_port_is_named(shelf: Shelf) -> None:
         port = int(url.rpartition(":")[2])
         with pytest.raises(InputError, match=f"port {port}"), serving(app, LocalSection(port=port)):
             pass
+
+
+NUMBERS = {
+    "attributes": [
+        {"name": "bmi", "values": [], "numeric": {"minimum": "10", "maximum": "80", "decimals": 1}},
+        {"name": "sex", "values": ["f", "m"], "treat_as": "equality"},
+    ],
+    "class": {"name": "ill", "labels": ["no", "yes"]},
+}
+SECRET = {"compute_parties": ["h1", "h2", "h3"]}
+
+
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        ("17.5", "no"),
+        ("1.75e1", "no"),
+        ("17.50000000000000000001", "yes"),
+        ('"17.50000000000000000001"', "yes"),
+        ("17.500000", "no"),
+        ("900", "yes"),
+    ],
+)
+def test_a_number_meets_a_threshold_with_all_its_digits(tmp_path: Path, number: str, answer: str) -> None:
+    rules = {
+        "criterion": "gain-ratio",
+        "skip_known": False,
+        "max_shrinks": 0,
+        "disclosure": "class",
+        "max_depth": 3,
+    }
+    grown = model_of(MEMBERS, schema=NUMBERS, profile="secret-gainratio", secret=SECRET, **rules)
+    tree = Tree(Split(0, (Leaf(0), Leaf(1)), test=AtMost(Decimal("17.5"))))
+    shelf = Shelf(tmp_path / "models", MEMBERS.identities["h1"].public, MEMBERS.root)
+    shelf.put(replace(grown, tree=tree), MEMBERS.identities["h1"])
+    with TestClient(create_app(Library(shelf), dict, None), base_url="http://127.0.0.1:8711") as client:
+        body = '{"record": {"bmi": ' + number + "}}"
+        found = client.post("/predict", content=body, headers={"content-type": "application/json"}).json()
+        assert found["predictions"][0]["class"] == answer
+        assert client.get(f"/models/{grown.id}").json()["tree"]["threshold"] == "17.5"
+        absent = client.post("/predict", json={"record": {"sex": "f"}})
+        assert (absent.status_code, "'bmi'" in absent.json()["detail"]) == (422, True)
+        garbage = client.post(
+            "/predict", content='{"record": {"bmi": NaN}}', headers={"content-type": "application/json"}
+        )
+        assert garbage.status_code == 422

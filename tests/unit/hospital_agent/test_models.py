@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from hospital_agent.models import Answers, Shelf
 from hospital_agent.models.model import _flat, _nested
 from shared.errors import InputError
+from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Split, Tree
 from tests.support.models import model_of, parties
 
@@ -40,6 +42,14 @@ def test_putting_it_again_changes_nothing(shelf: Shelf) -> None:
     shelf.put(MODEL, KEY)
     assert shelf.path_of(MODEL.id).read_bytes() == first
     assert [path.name for path in shelf.folder.iterdir()] == [f"{MODEL.id}.json"]
+
+
+def test_tests_with_two_answers_come_back_too() -> None:
+    kids = (Leaf(0), Split(1, (Leaf(1), Split(2, (Leaf(0), Leaf(1)), test=Equals(0))), test=UpTo(1)))
+    tree = Tree(Split(0, kids, test=AtMost(Decimal("17.5"))))
+    flat = json.loads(json.dumps(_flat(tree)))
+    assert [entry.get("threshold") for entry in flat] == ["17.5", None, None, None, None, None, None]
+    assert _nested(flat) == tree
 
 
 def edited(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:

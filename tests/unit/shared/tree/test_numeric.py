@@ -179,6 +179,7 @@ def test_reference_form() -> None:
     [
         ({"bmi": 17.5, "stage": "I"}, "sick", "bmi <= 17.5 and stage <= I"),
         ({"bmi": "17.5", "stage": "III", "sex": "f"}, "well", "bmi <= 17.5 and stage > I and sex != m"),
+        ({"bmi": Decimal("17.50000000000000000001"), "site": "skin"}, "well", "bmi > 17.5 and site = skin"),
         ({"bmi": "17.500001", "site": "skin"}, "well", "bmi > 17.5 and site = skin"),
         (
             {"bmi": 17.6, "site": "lung", "age": 60},
@@ -197,7 +198,10 @@ def test_prediction(record: dict[str, Any], label: str, path: str) -> None:
     assert (answer.label, answer.path, answer.stop_reason) == (label, path, None)
 
 
-@pytest.mark.parametrize("value", ["nan", "17,5", "17.5 kg", float("nan"), float("inf"), True])
+@pytest.mark.parametrize(
+    "value",
+    ["nan", "17,5", "17.5 kg", float("nan"), float("inf"), True, Decimal("NaN"), Decimal("1e999999999")],
+)
 def test_garbage_is_no_number(value: Any) -> None:
     with pytest.raises(InputError, match="'bmi'"):
         predict(TREE, SCHEMA, {"bmi": value})
