@@ -13,13 +13,13 @@ from privet.demo.options import (
     DemoOptions,
     check_mode,
     check_own_records,
+    height_of,
     hospital_count,
     parse_cuts,
-    parse_max_depth,
 )
 from shared.errors import InputError
 from shared.reports import Report
-from shared.tree.growth_rules import GrowthRules
+from shared.tree.growth_rules import Criterion, GrowthRules
 
 
 class Mode(StrEnum):
@@ -119,11 +119,22 @@ def demo(
         ),
     ] = None,
     mode: Annotated[
-        Mode, typer.Option("--mode", help="ppsdt; the others follow.", rich_help_panel=_JOB)
+        Mode,
+        typer.Option(
+            "--mode",
+            help="ppsdt: sums of encrypted counts. id3, gain-ratio: three hospitals compute on secret shares; "
+            "gain-ratio takes numbers as they are, by default the Breast Cancer Wisconsin records.",
+            rich_help_panel=_JOB,
+        ),
     ] = Mode.PPSDT,
     criterion: Annotated[
-        CriterionName, typer.Option("--criterion", help="How a split is chosen.", rich_help_panel=_JOB)
-    ] = CriterionName.INFORMATION_GAIN,
+        CriterionName | None,
+        typer.Option(
+            "--criterion",
+            help="How a split is chosen in mode ppsdt; information-gain by default.",
+            rich_help_panel=_JOB,
+        ),
+    ] = None,
     profile: Annotated[
         ProfileName,
         typer.Option(
@@ -137,8 +148,14 @@ def demo(
         int, typer.Option("--key-bits", help="Paillier key: 2048, 3072 or 4096.", rich_help_panel=_JOB)
     ] = 3072,
     max_depth: Annotated[
-        str, typer.Option("--max-depth", metavar="N|none", help="Questions on a path.", rich_help_panel=_JOB)
-    ] = "8",
+        str | None,
+        typer.Option(
+            "--max-depth",
+            metavar="N|none",
+            help="Questions on a path; 8 by default, in mode gain-ratio 4.",
+            rich_help_panel=_JOB,
+        ),
+    ] = None,
     min_node: Annotated[
         int, typer.Option("--min-node", min=1, help="Fewer records make a leaf.", rich_help_panel=_JOB)
     ] = 10,
@@ -150,6 +167,14 @@ def demo(
         bool,
         typer.Option(
             "--split-on-zero-gain", help="Go on where the best gain is exactly 0.", rich_help_panel=_JOB
+        ),
+    ] = False,
+    direct: Annotated[
+        bool,
+        typer.Option(
+            "--direct",
+            help="Secret modes: the three compute parties connect to one another, past the cloud.",
+            rich_help_panel=_RUN,
         ),
     ] = False,
     keep: Annotated[
@@ -173,7 +198,6 @@ def demo(
     """Set up a federation in a folder, run one job, compare, report."""
     from privet.demo.story import run_demo
 
-    check_mode(mode)
     files = tuple(data or ())
     check_own_records(
         files, {"--class": class_column, "--no-header": no_header, "--drop": drop, "--cut": cut}
@@ -186,32 +210,29 @@ def demo(
             drop=tuple(drop or ()),
             cuts=parse_cuts(tuple(cut or ())),
             hospitals=hospital_count(hospitals, len(files)),
-            rules=_rules(criterion, profile, max_depth, min_node, min_child, split_on_zero_gain),
+            rules=GrowthRules(
+                criterion=_criterion(mode, profile, criterion, direct),
+                min_node=min_node,
+                min_child=min_child,
+                max_depth=height_of(mode.value, max_depth, split_on_zero_gain=split_on_zero_gain),
+                split_on_zero_gain=split_on_zero_gain,
+                # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
+                skip_known=mode is Mode.PPSDT and profile is ProfileName.HARDENED,
+            ),
+            mode=mode.value,
             profile=profile.value,
             key_bits=_checked_key_bits(key_bits),
             keep=keep,
             stay=stay,
+            direct=direct,
         )
     )
 
 
-def _rules(
-    criterion: CriterionName,
-    profile: ProfileName,
-    max_depth: str,
-    min_node: int,
-    min_child: int,
-    split_on_zero_gain: bool,
-) -> GrowthRules:
-    # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
-    return GrowthRules(
-        criterion=criterion.value,
-        min_node=min_node,
-        min_child=min_child,
-        max_depth=parse_max_depth(max_depth),
-        split_on_zero_gain=split_on_zero_gain,
-        skip_known=profile is ProfileName.HARDENED,
-    )
+def _criterion(mode: Mode, profile: ProfileName, criterion: CriterionName | None, direct: bool) -> Criterion:
+    given = None if criterion is None else criterion.value
+    chosen = check_mode(mode.value, profile=profile.value, criterion=given, direct=direct)
+    return "gain-ratio" if chosen == "gain-ratio" else "information-gain"
 
 
 def _checked_key_bits(bits: int) -> int:

@@ -42,6 +42,7 @@ def write_agent_settings(
         "[local]",
         f"host = {_text(HOST)}",
         f"port = {port}",
+        *(["", "[compute]", f"listen = {_text(f'{HOST}:0')}"] if options.direct else []),
     ]
     _write(folder / "agent.toml", lines)
     _write(folder / "policy.toml", _policy_lines(options))
@@ -70,6 +71,7 @@ def _policy_lines(options: DemoOptions) -> Sequence[str]:
         f"max_depth = {rules.max_depth or 0}",
         f"studies = [{_text(STUDY)}]",
         f"allow_paper_profile = {_flag(options.profile == 'paper')}",
+        f"allow_secret_modes = {_flag(options.is_secret)}",
     ]
 
 

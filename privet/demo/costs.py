@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-HOSPITAL_PARTS: Final = ("count", "encrypt", "decrypt", "choose", "transport")
-"""Parts that each hospital's agent measures; `add` is the cloud's."""
 PARTS: Final = ("total", "count", "encrypt", "add", "decrypt", "choose", "transport")
+"""Each hospital's agent measures its own; `add` is the cloud's."""
+SECRET_PARTS: Final = ("total", "freeze", "compute", "wait", "transport")
+"""Of the secret modes: computing on shares, and waiting there for messages of the others."""
+_SHARES: Final = "shares"
+"""The words that a compute party sent, which stand among the bytes of frames as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +31,16 @@ def add_up(
     hospital_seconds: Iterable[Mapping[str, float]],
     cloud_add_seconds: float,
     message_bytes: Iterable[Mapping[str, int]],
+    parts: Sequence[str] = PARTS,
 ) -> Costs:
-    """The costs of one job from what each party measured."""
+    """The costs of one job from what each party measured, by these parts."""
     measured = list(hospital_seconds)
-    parts = {part: sum(each.get(part, 0.0) for each in measured) for part in HOSPITAL_PARTS}
-    seconds = {"total": total_seconds, **parts, "add": cloud_add_seconds}
+    seconds = {part: sum(each.get(part, 0.0) for each in measured) for part in parts}
+    seconds |= {"total": total_seconds, "add": cloud_add_seconds}
     sizes: Counter[str] = Counter()
     for each in message_bytes:
-        sizes.update(each)
+        sizes.update({kind: size for kind, size in each.items() if kind != _SHARES})
     return Costs(
-        {part: round(seconds[part], 6) for part in PARTS},
+        {part: round(seconds[part], 6) for part in parts},
         {"total": sizes.total(), **dict(sizes.most_common())},
     )

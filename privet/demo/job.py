@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from privet.demo.configuration import STUDY
-from privet.demo.costs import Costs, add_up
+from privet.demo.costs import PARTS, SECRET_PARTS, Costs, add_up
 from privet.demo.dealing import DemoRecords
 from privet.demo.federation import Federation
 from privet.demo.loopback import Api, wait_until
 from privet.demo.options import DemoOptions
 from privet.demo.progress import Progress, plural
-from privet.demo.result import HeldTree, RoundSizes
+from privet.demo.result import HeldTree, RoundSizes, SecretWork
 from shared.errors import InternalError, JobCode, JobFailure, TemporaryError
 from shared.ids import AgentId
 
 _TREE_POLL_SECONDS: Final = 0.01
 _DEADLINES: Final = {"invite_seconds": 600, "round_seconds": 3600, "pause_seconds": 60}
 _MICROSECONDS: Final = 1e-6
+_MEGABYTE: Final = 1e6
+_OPENED: Final = "opened "
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,7 @@ class Outcome:
     rounds: tuple[RoundSizes, ...]
     trees: Mapping[AgentId, HeldTree] = field(repr=False)
     costs: Costs
+    secret: SecretWork | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,14 @@ class JobWatch:
             rounds = watch.follow(job)
             watch.wait_for_trees(job)
             total_seconds = time.monotonic() - begun
-            return Outcome(rounds, watch.trees(job), watch.costs(job, total_seconds))
+            work = watch.secret_work(job) if options.is_secret else None
+            parts = SECRET_PARTS if options.is_secret else PARTS
+            return Outcome(rounds, watch.trees(job), watch.costs(job, total_seconds, parts), work)
 
     def follow(self, job: str) -> tuple[RoundSizes, ...]:
         """Tell the job's events until it is done; the sizes of its rounds."""
         sums: dict[int, int] = {}
+        told_by = ""
         nodes: dict[int, int] = {0: 1}
         for event in self._events(job):
             kind, data = event["kind"], event["data"]
@@ -80,6 +86,10 @@ class JobWatch:
                 sums[data["round"]] = data["slots"]
             elif kind == "level":
                 nodes[data["round"]] = data["nodes"]
+            elif kind == "computing":
+                told_by = data["compute_parties"][0]
+            elif kind == "progress" and data["hospital"] != told_by:
+                continue  # the three compute parties go in step
             elif kind == "declined":
                 raise self._declined(job, AgentId(data["hospital"]), data["code"])
             elif kind == "ended":
@@ -114,8 +124,18 @@ class JobWatch:
             self.progress.line(f"  {data['hospital']} sent its encrypted counts")
         elif kind == "aggregate":
             self.progress.line(f"  the cloud returned {data['ciphertexts']} encrypted sums")
+        elif kind == "computing":
+            self.progress.line(f"{', '.join(data['compute_parties'])} compute on shares of all records")
+        elif kind == "progress":
+            self._tell_progress(data)
         elif kind == "decided":
             self.progress.line(f"  {data['hospital']} decided")
+
+    def _tell_progress(self, data: Mapping[str, Any]) -> None:
+        where = f"layer {data['layer']} of {data['layers']}: " if data["layers"] else ""
+        where = where or (f"level {data['layer']}: " if data["layer"] else "")
+        told = f"{data['rounds']} rounds, {data['sent_bytes'] / _MEGABYTE:.1f} MB sent"
+        self.progress.line(f"  {data['hospital']} {where}{data['phase']}; {told}")
 
     def _declined(self, job: str, hospital: AgentId, code: str) -> JobFailure:
         reason = self._entry(job, hospital).get("reason") or code
@@ -145,13 +165,23 @@ class JobWatch:
             for hospital, model in models.items()
         }
 
-    def costs(self, job: str, total_seconds: float) -> Costs:
+    def costs(self, job: str, total_seconds: float, parts: Sequence[str]) -> Costs:
         """What the agents and the cloud measured."""
         entries = [self._entry(job, hospital) for hospital in self.agents]
         sizes = [entry["bytes"][way] for entry in entries for way in ("sent", "received")]
         spent = {cost["kind"]: cost["amount"] for cost in self.cloud.get(f"/v1/jobs/{job}")["costs"]}
         add_seconds = sum(amount for kind, amount in spent.items() if kind.startswith("cpu:")) * _MICROSECONDS
-        return add_up(total_seconds, [entry["seconds"] for entry in entries], add_seconds, sizes)
+        return add_up(total_seconds, [entry["seconds"] for entry in entries], add_seconds, sizes, parts)
+
+    def secret_work(self, job: str) -> SecretWork:
+        """What the compute parties did, as their own agents tell."""
+        events = self.cloud.get(f"/v1/jobs/{job}/events")["events"]
+        begun = next(event["data"] for event in events if event["kind"] == "computing")
+        entries = {agent: self._entry(job, AgentId(agent)) for agent in begun["compute_parties"]}
+        work: dict[str, int] = next(iter(entries.values()))["work"]
+        opened = {kind.removeprefix(_OPENED): n for kind, n in work.items() if kind.startswith(_OPENED)}
+        sent = {AgentId(agent): int(entry["bytes"]["sent"]["shares"]) for agent, entry in entries.items()}
+        return SecretWork(int(work["rounds"]), sent, opened)
 
     def _entry(self, job: str, hospital: AgentId) -> dict[str, Any]:
         """What a hospital's agent says about the job; empty if it does not know it."""
@@ -164,7 +194,7 @@ def _study(records: DemoRecords, options: DemoOptions) -> dict[str, Any]:
         "id": STUDY,
         "question": f"Which {records.schema.class_name} does a record of {records.title} have?",
         "schema": records.schema.to_json(),
-        "disclosure": "counts",
+        "disclosure": "class" if options.is_secret else "counts",
         "synthetic": options.profile == "paper",
     }
 
@@ -175,6 +205,7 @@ def _plan(options: DemoOptions, hospitals: list[AgentId]) -> dict[str, Any]:
         "invited": hospitals,
         "min_hospitals": len(hospitals),
         "max_shrinks": 0,
+        "mode": options.mode,
         "profile": options.profile,
         "criterion": rules.criterion,
         "min_node": rules.min_node,

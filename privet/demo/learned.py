@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from privet.demo.progress import plural
 from privet.demo.result import DemoResult
 from shared.tree.model import Split
@@ -9,6 +11,8 @@ from shared.tree.model import Split
 
 def what_each_party_learned(result: DemoResult) -> list[tuple[str, str]]:
     """(party, what it learned), in the order of the protocol's table."""
+    if result.secret is not None:
+        return _secret(result, list(result.secret.sent_bytes))
     if result.options.profile == "paper":
         return _paper(result)
     return _hardened(result)
@@ -31,6 +35,28 @@ def _hardened(result: DemoResult) -> list[tuple[str, str]]:
             "the last one's counts, by subtraction: why at least 3 must take part",
         ),
     ]
+
+
+def _secret(result: DemoResult, parties: Sequence[str]) -> list[tuple[str, str]]:
+    computed = ", ".join(parties)
+    others = [str(h.id) for h in result.records.hospitals if h.id not in parties]
+    opened = (
+        "leaf or attribute of each node as it is decided, and the classes of leaves: all of it stands in the tree"
+        if result.options.mode == "id3"
+        else "positions under fresh shuffles, which say nothing; the tree itself only at its end"
+    )
+    rows = [
+        ("cloud", "who takes part, how many records each shares, sizes and times of sealed frames"),
+        (f"compute parties {computed}", f"each alone: {opened}; no count, no record"),
+        ("every hospital", "the tree; no count, no other hospital's record"),
+        ("two compute parties together", "every shared record: why three independent hospitals must compute"),
+        ("trusted authority", "nothing"),
+    ]
+    if others:
+        rows.insert(
+            2, (f"hospitals {', '.join(others)}", "shared their records, computed nothing, learned the tree")
+        )
+    return rows
 
 
 def _paper(result: DemoResult) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from shared.errors import InputError
 from shared.tree.growth_rules import GrowthRules
+from shared.wire.secret import MAX_HEIGHT
 
 Profile = Literal["hardened", "paper"]
 Mode = Literal["ppsdt", "id3", "gain-ratio"]
@@ -25,7 +26,8 @@ class DemoOptions:
     """All options of `privet demo`. Without `files` the demo brings its own records.
 
     `class_column`, `drop`, keys of `cuts`: names, or positions from 1.
-    `keep`: where the federation's files stay afterwards.
+    `keep`: where the federation's files stay afterwards. `direct`: compute parties connect to one another, past the
+    cloud.
     """
 
     files: tuple[Path, ...] = ()
@@ -40,16 +42,54 @@ class DemoOptions:
     key_bits: int = 3072
     keep: Path | None = None
     stay: bool = False
+    direct: bool = False
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the job works on shares."""
+        return self.mode != "ppsdt"
 
 
-def check_mode(mode: str) -> None:
-    """Raises: InputError: a mode that is not built yet."""
-    if mode != "ppsdt":
+def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: bool) -> str:
+    """The criterion of a mode, once the other options are seen to fit it. Args: criterion: None where not given.
+
+    Raises: InputError: an option of another mode.
+    """
+    if mode == "ppsdt":
+        if direct:
+            raise _not_of(mode, "--direct")
+        return criterion or "information-gain"
+    if profile == "paper":
+        raise _not_of(mode, "--profile paper")
+    own = "information-gain" if mode == "id3" else "gain-ratio"
+    if criterion not in (None, own):
+        raise _not_of(mode, f"--criterion {criterion}")
+    return own
+
+
+def _not_of(mode: Mode, option: str) -> InputError:
+    return InputError(
+        f"this is not an option of the mode {mode}.", where=option, remedy=f"Leave {option.split()[0]} out."
+    )
+
+
+def height_of(mode: Mode, text: str | None, *, split_on_zero_gain: bool) -> int | None:
+    """Questions on a path: as asked, else 8, or the height 4 in mode gain-ratio, which needs one and at most 10.
+
+    Raises: InputError: not a number, or no height that the mode has.
+    """
+    if mode != "gain-ratio":
+        return parse_max_depth(text or "8")
+    height = parse_max_depth(text or "4")
+    if height is None or height > MAX_HEIGHT:
         raise InputError(
-            f"the mode {mode} follows in a later version; this one has ppsdt.",
-            where="--mode",
-            remedy="Leave --mode out, or use --criterion gain-ratio for gain ratio on summed counts.",
+            f"mode gain-ratio grows a tree of a fixed height from 1 to {MAX_HEIGHT}.",
+            where="--max-depth",
+            remedy="For example: --max-depth 4.",
         )
+    if split_on_zero_gain:
+        raise _not_of(mode, "--split-on-zero-gain")
+    return height
 
 
 def check_own_records(files: tuple[Path, ...], described: Mapping[str, object]) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from privet.demo.dealing import DemoRecords
+from privet.demo.options import Mode
 from shared.tree.counting import count_rows
 from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growing import Growth
@@ -25,8 +26,11 @@ class PooledTree:
     slots_by_round: tuple[int, ...]
 
 
-def grow_pooled(records: DemoRecords, rules: GrowthRules) -> PooledTree:
-    """Grow the tree on all rows at once."""
+def grow_pooled(records: DemoRecords, rules: GrowthRules, mode: Mode = "ppsdt") -> PooledTree:
+    """Grow the tree on all rows at once, as the mode grows it."""
+    if mode == "gain-ratio":
+        numeric = GainRatioRules(rules.max_depth or 1, rules.min_node, rules.min_child)
+        return PooledTree(grow_pooled_numbers(records, numeric), (), ())
     count = partial(count_rows, records.rows, schema=records.schema)
     growth = Growth.start(records.schema, rules, bytes(32))
     nodes, slots = [], []

@@ -9,7 +9,7 @@ from typing import Final
 
 from privet.demo.learned import what_each_party_learned
 from privet.demo.progress import plural
-from privet.demo.result import DemoResult
+from privet.demo.result import DemoResult, SecretWork
 
 _MIN_WIDTH: Final = 60
 _MAX_WIDTH: Final = 110
@@ -21,6 +21,9 @@ _PART_NAMES: Final = {
     "decrypt": "decrypt",
     "choose": "check and choose",
     "transport": "transport",
+    "freeze": "read and freeze records",
+    "compute": "compute on shares",
+    "wait": "wait for each other",
 }
 
 _PAPER_NOTE: Final = (
@@ -35,6 +38,7 @@ def render(result: DemoResult, next_steps: Iterable[str]) -> str:
         _headline(result),
         _tree(result),
         _comparison(result),
+        *([_section("Computing on shares", _computing(result.secret))] if result.secret else []),
         _section("What each party learned", _table(what_each_party_learned(result))),
         _section("Seconds (parts added up over all parties, side by side)", _seconds(result.costs.seconds)),
         _section("Bytes by message type, with HTTP headers", _bytes(result.costs.bytes)),
@@ -45,6 +49,13 @@ def render(result: DemoResult, next_steps: Iterable[str]) -> str:
 
 def _headline(result: DemoResult) -> str:
     options, seconds = result.options, result.costs.seconds["total"]
+    if result.secret is not None:
+        return (
+            f"{result.records.title}\n"
+            f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree on secret shares in "
+            f"{plural(result.secret.rounds, 'round')} and {seconds:.2f} seconds.\n"
+            f"Mode {options.mode}, {options.rules.criterion}, frames {_way(result)}."
+        )
     return (
         f"{result.records.title}\n"
         f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
@@ -52,6 +63,20 @@ def _headline(result: DemoResult) -> str:
         f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key, {options.rules.criterion}."
         f"{_PAPER_NOTE if options.profile == 'paper' else ''}"
     )
+
+
+def _way(result: DemoResult) -> str:
+    return "between the compute parties" if result.options.direct else "through the cloud"
+
+
+def _computing(work: SecretWork) -> list[str]:
+    opened = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in work.opened.items())
+    sent = ", ".join(f"{party} {size:,}" for party, size in work.sent_bytes.items())
+    return [
+        f"rounds                 {work.rounds}",
+        f"bytes of shares sent   {sent}",
+        f"opened                 {opened}",
+    ]
 
 
 def _tree(result: DemoResult) -> str:

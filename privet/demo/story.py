@@ -31,12 +31,14 @@ def run_demo(options: DemoOptions) -> Report:
     with ending_signals(), _home(options) as folders:
         records = prepare(options, folders.records)
         with progress.step("the plain tree of the pooled records, to compare with"):
-            pooled = grow_pooled(records, options.rules)
+            pooled = grow_pooled(records, options.rules, options.mode)
         with Processes(folders.logs) as processes:
             federation = set_up(records, options, folders, processes, progress)
             with progress.step("one job: the hospitals grow the tree together"):
                 outcome = JobWatch.run(federation, records, options, processes.check, progress)
-            result = DemoResult(options, records, outcome.rounds, outcome.trees, pooled, outcome.costs)
+            result = DemoResult(
+                options, records, outcome.rounds, outcome.trees, pooled, outcome.costs, outcome.secret
+            )
             report = _report(result, folders)
             if options.stay:
                 _stay(report.text, federation, progress)
@@ -102,7 +104,10 @@ def _example(result: DemoResult) -> str:
     """Words that ask for a prediction by the first attribute of the tree, or by any where there is none."""
     form, attributes = result.tree.form, result.records.schema.attributes
     name = form.get("attribute", attributes[0].name)
-    value = next(attribute.values[-1] for attribute in attributes if attribute.name == name)
+    asked = next(attribute for attribute in attributes if attribute.name == name)
+    value = (
+        asked.values[-1] if asked.fixed_point is None else form.get("threshold", asked.fixed_point.minimum)
+    )
     return f"--set {quote(f'{name}={value}')}"
 
 

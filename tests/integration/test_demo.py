@@ -251,7 +251,7 @@ def test_numeric_columns_are_cut_at_public_points_and_chosen_by_gain_ratio(
         (None, [], 3, "no such file"),
         ("a,b\n1,x\n", ["--class", "c"], 3, "there is no column 'c'"),
         ("a,b\n1,x\n2,y,z\n3,x\n", [], 3, "data.csv, line 3"),
-        ("a,b\n1,x\n2,y\n3,x\n", ["--mode", "id3"], 3, "follows in a later version"),
+        ("a,b\n1,x\n2,y\n3,x\n", ["--mode", "id3", "--profile", "paper"], 3, "not an option of the mode id3"),
         ("a,b\n1,x\n2,y\n3,x\n", ["--hospitals", "2"], 3, "at least 3 hospitals"),
         ("a,b\n1,x\n2,y\n3,x\n", ["--criterion", "gini"], 2, "gini"),
     ],
@@ -333,3 +333,29 @@ def words_of(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+@pytest.mark.parametrize(
+    ("mode", "options", "profile", "rows"),
+    [
+        ("id3", ["--hospitals", "4"], "secret-id3", 120),
+        ("gain-ratio", ["--direct", "--max-depth", "3"], "secret-gainratio", 569),
+    ],
+)
+def test_the_secret_modes_grow_the_pooled_tree_too(
+    demo: Demo, mode: str, options: list[str], profile: str, rows: int
+) -> None:
+    run = demo.run("--mode", mode, *options)
+    assert run.code == 0, run.err
+    document = run.document
+    assert [key for key in document if key in KEYS] == KEYS
+    assert (document["mode"], document["profile"], document["rows"]) == (mode, profile, rows)
+    assert document["equal"]
+    assert document["tree_sha256"] == document["pooled_tree_sha256"]
+    assert list(document["compute_parties"]) == ["h1", "h2", "h3"]
+    assert min(document["compute_parties"].values()) > 0
+    assert ("leaf_class" in document["opened"]) == (mode == "id3")
+    assert set(document["seconds"]) == {"total", "freeze", "compute", "wait", "transport"}
+    assert document["bytes"]["frames"] > 0
+    assert "count" not in json.dumps(document["tree"])
+    assert "h1, h2, h3 compute on shares" in run.err

@@ -67,6 +67,20 @@ def test_sizes_come_from_the_events_that_the_cloud_sees() -> None:
     assert "round 1: 2 open nodes, 16 sums asked" in told.getvalue()
 
 
+def test_progress_on_shares_is_told_once_for_all_compute_parties() -> None:
+    layer = {"phase": "split", "layer": 2, "layers": 4, "rounds": 90, "sent_bytes": 1_200_000, "seconds": 1}
+    events = [
+        OPENING[0],
+        ("computing", {"compute_parties": ["h2", "h3", "h1"]}),
+        *(("progress", {"hospital": name, **layer}) for name in ("h1", "h2", "h3")),
+        ("done", {}),
+    ]
+    watching, told = watch(events)
+    assert watching.follow(JOB) == ()
+    assert "h2, h3, h1 compute on shares" in told.getvalue()
+    assert told.getvalue().count("layer 2 of 4: split; 90 rounds, 1.2 MB sent") == 1
+
+
 def test_a_declining_hospital_ends_the_demo_with_its_reason() -> None:
     watching, _ = watch([("declined", {"hospital": "h2", "code": "data"})], reason="column 'a' is missing")
     with pytest.raises(JobFailure, match="h2 declined the job: column 'a' is missing"):

@@ -2,10 +2,19 @@
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from privet.demo.options import check_mode, check_own_records, hospital_count, parse_cuts, parse_max_depth
+from privet.demo.options import (
+    Mode,
+    check_mode,
+    check_own_records,
+    height_of,
+    hospital_count,
+    parse_cuts,
+    parse_max_depth,
+)
 from shared.errors import InputError
 
 
@@ -55,8 +64,43 @@ def test_options_about_records_need_records() -> None:
         check_own_records((), {"--class": None, "--cut": ["temperature=38"]})
 
 
-@pytest.mark.parametrize("mode", ["id3", "gain-ratio"])
-def test_modes_that_follow_are_named_as_such(mode: str) -> None:
-    check_mode("ppsdt")
-    with pytest.raises(InputError, match="follows in a later version"):
-        check_mode(mode)
+@pytest.mark.parametrize(
+    ("mode", "criterion", "chosen"),
+    [
+        ("ppsdt", None, "information-gain"),
+        ("ppsdt", "gain-ratio", "gain-ratio"),
+        ("id3", None, "information-gain"),
+        ("id3", "information-gain", "information-gain"),
+        ("gain-ratio", None, "gain-ratio"),
+    ],
+)
+def test_each_mode_has_its_criterion(mode: Mode, criterion: str | None, chosen: str) -> None:
+    assert check_mode(mode, profile="hardened", criterion=criterion, direct=mode != "ppsdt") == chosen
+
+
+@pytest.mark.parametrize(
+    ("mode", "other", "option"),
+    [
+        ("ppsdt", {"direct": True}, "--direct"),
+        ("id3", {"profile": "paper"}, "--profile"),
+        ("id3", {"criterion": "gain-ratio"}, "--criterion"),
+        ("gain-ratio", {"criterion": "information-gain"}, "--criterion"),
+    ],
+)
+def test_options_of_another_mode_are_refused(mode: Mode, other: dict[str, Any], option: str) -> None:
+    given = {"profile": "hardened", "criterion": None, "direct": False, **other}
+    with pytest.raises(InputError, match=option) as caught:
+        check_mode(mode, **given)
+    assert caught.value.remedy == f"Leave {option} out."
+
+
+def test_mode_gain_ratio_has_a_height() -> None:
+    assert height_of("ppsdt", None, split_on_zero_gain=True) == 8
+    assert height_of("id3", "none", split_on_zero_gain=False) is None
+    assert height_of("gain-ratio", None, split_on_zero_gain=False) == 4
+    assert height_of("gain-ratio", "10", split_on_zero_gain=False) == 10
+    for text in ("none", "11"):
+        with pytest.raises(InputError, match="--max-depth"):
+            height_of("gain-ratio", text, split_on_zero_gain=False)
+    with pytest.raises(InputError, match="--split-on-zero-gain"):
+        height_of("gain-ratio", "3", split_on_zero_gain=True)
