@@ -1,0 +1,88 @@
+"""`kill -9` in the middle of secret jobs, of compute parties, contributors and the cloud: each job completes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hospital_agent.journal import JobStatus
+from shared.tree.model import Tree
+from tests.support import measured_clinic
+from tests.support.programs import Program, RealFederation, found, real_federation
+
+pytestmark = pytest.mark.xdist_group("kill")
+
+HOSPITALS = ("h1", "h2", "h3", "h4")
+RECORDS = 3000
+HEIGHT = 5
+
+
+@pytest.fixture(scope="module", params=["relayed", "direct"])
+def federation(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealFederation]:
+    founded = found(tmp_path_factory.mktemp("founded"), HOSPITALS)
+    with real_federation(founded, tmp_path_factory.mktemp("kill")) as running:
+        if request.param == "direct":
+            running.compute_lines = ('listen = "127.0.0.1:0"',)
+        yield running
+
+
+def parts() -> dict[str, list[measured_clinic.Record]]:
+    return measured_clinic.dealt(measured_clinic.records(RECORDS), HOSPITALS)
+
+
+def expected() -> Tree:
+    rows = [row for name in HOSPITALS for row in parts()[name]]
+    return measured_clinic.pooled_tree(rows, height=HEIGHT)
+
+
+def start(federation: RealFederation) -> str:
+    files: dict[str, Path] = measured_clinic.files(federation.folder / "records", parts())
+    return federation.start_job(
+        measured_clinic.SCHEMA,
+        files,
+        mode="gain-ratio",
+        max_depth=HEIGHT,
+        secret={"compute_parties": ["h1", "h2", "h3"]},
+    )
+
+
+def revive(program: Program) -> None:
+    program.kill()
+    program.start()
+
+
+def check(federation: RealFederation, job: str) -> None:
+    federation.wait_until_done(job)
+    for name in HOSPITALS:
+        assert federation.entry(name, job).status is JobStatus.COMPLETE
+        assert federation.model(name, job).tree_sha256 == expected().sha256
+        assert not list((federation.folder / name / "computing").iterdir())
+
+
+def test_a_killed_compute_party_replays_its_log_and_goes_on(federation: RealFederation) -> None:
+    job = start(federation)
+    for times, name in enumerate(("h1", "h2", "h3"), start=1):
+        federation.wait_for(job, "progress", 4 * times)
+        assert "done" not in federation.events(job), "the job was over before it could be disturbed"
+        revive(federation.agents[name])
+    check(federation, job)
+
+
+def test_a_killed_contributor_shares_the_same_bytes_again(federation: RealFederation) -> None:
+    job = start(federation)
+    federation.wait_for(job, "roster")
+    revive(federation.agents["h4"])
+    federation.wait_for(job, "progress", 6)
+    revive(federation.agents["h4"])
+    check(federation, job)
+
+
+def test_a_killed_cloud_relays_again(federation: RealFederation) -> None:
+    job = start(federation)
+    federation.wait_for(job, "progress", 5)
+    revive(federation.cloud)
+    check(federation, job)
