@@ -81,6 +81,7 @@ class Link:
         self._incoming: Incoming | None = None
         self._inbox: deque[tuple[int, bytearray]] = deque()
         self._inbox_bytes = 0
+        self._done = False
 
     # --- the program's side -----------------------------------------------------------------------------------
 
@@ -319,14 +320,18 @@ class Link:
 
     # --- outside the order ------------------------------------------------------------------------------------
 
-    def say(self, *, ask: bool = False, answer: bool = False, done: bool = False) -> None:
+    def end(self) -> None:
+        """The program has sent and received everything; from here on the peer is told so."""
+        self._done = True
+
+    def say(self, *, ask: bool = False, answer: bool = False) -> None:
         """Tell the peer which frame is expected next; ask: and to send from there; answer: and to tell the same."""
         self._log.flush()
         self._counter += 1
         self._unacknowledged_frames = self._unacknowledged_bytes = 0
         if ask:
             self._asked_at = self._clock()
-        control = Control(self._epoch, self._counter, self._expected, ask, answer, done)
+        control = Control(self._epoch, self._counter, self._expected, ask, answer, self._done)
         self.channel.send(self._sealer.seal_control(control, random_bytes(_NONCE_BYTES)))
 
     def remind(self) -> None:

@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _TICK_SECONDS: Final = 0.2
 """Longest sleep: for stops, reminders and channels that look for their way."""
+_LONGEST_PATIENCE_SECONDS: Final = 15.0
+"""At the end, a peer that is not done is asked less and less often, down to once in this time."""
 _MOST_REPEATS: Final = 16
 """How often a program is run again for peers that lost their logs; more is no accident."""
 
@@ -257,20 +259,22 @@ class Mesh:
         """
         if self._replay is not None:
             self._go_live()
-        end = time.monotonic() + linger_seconds
-        told_at = -linger_seconds
+        for link in self._links.values():
+            link.end()
+        begun = time.monotonic()
+        told_at, patience = -_LONGEST_PATIENCE_SECONDS, _TICK_SECONDS
         while not all(link.all_acknowledged and link.peer_done for link in self._links.values()):
             now = time.monotonic()
-            if now >= end or self._stop.is_set():
+            if now - begun >= linger_seconds or self._stop.is_set():
                 break
-            if now - told_at >= 5 * _TICK_SECONDS:
-                told_at = now
+            if now - told_at >= patience:
+                told_at, patience = now, min(2 * patience, _LONGEST_PATIENCE_SECONDS)
                 for link in self._links.values():
-                    link.say(answer=not link.all_acknowledged, done=True)
+                    link.say(answer=not (link.all_acknowledged and link.peer_done))
             self._wait(_TICK_SECONDS)
         for link in self._links.values():
-            link.say(done=True)
-        self._flush(end)
+            link.say()
+        self._flush(begun + linger_seconds)
         return all(link.all_acknowledged for link in self._links.values())
 
     def _flush(self, end: float) -> None:

@@ -71,7 +71,7 @@ class Incoming:
 
 
 def _bytes_of(words: Words) -> memoryview:
-    return memoryview(np.ascontiguousarray(words)).cast("B")
+    return np.ascontiguousarray(words).data.cast("B")
 
 
 def _cut(views: Sequence[memoryview]) -> list[list[memoryview]]:
