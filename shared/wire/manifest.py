@@ -161,7 +161,9 @@ class Manifest(WireModel):
                 ),
                 (secret.open_empty, "open_empty: of mode id3 only"),
                 (
-                    any((a.numeric, a.cuts, a.treat_as) == (None, None, None) for a in self.schema_.attributes),
+                    any(
+                        (a.numeric, a.cuts, a.treat_as) == (None, None, None) for a in self.schema_.attributes
+                    ),
                     "treat_as: mode gain-ratio needs ordered or equality for each attribute of listed values",
                 ),
                 (
