@@ -8,7 +8,7 @@ deals unit vectors e (at its high part) and f (at its low part). Since
 P1 and P2, who know b, form Y from their parts of e alone: one product with the table, laid out in rows of 2^l entries
 that overlap by one row, so that the carry from the low part needs no attention. Y is shared again and multiplied by f.
 
-Source: LDDA12 in docs/sources.md, section 3 (tables by unit vectors of the halves of the argument).
+Source: LDDA12 in docs/sources.md (tables by unit vectors of the halves of the argument).
 Deviation: the unit vectors are dealt by the party that knows one half of the argument and turned by those that know the
 other, so no bit of the argument is ever computed. `shared.mpc.sorted_lookup` serves very many arguments at once.
 """

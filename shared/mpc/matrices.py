@@ -78,9 +78,11 @@ class SecretMatrix:
         return np.asarray(_residues(x, self.bits).astype(np.float64) @ y.astype(np.float64).T)
 
     def row_sums(self) -> Share:
-        """The sum of each row; local. Returns: uint32, shape (rows,), right in its low `bits` bits."""
+        """The sum of each row, modulo 2^bits; local. Returns: uint32, shape (rows,)."""
+        low = U32.type(2**self.bits - 1)
+        both = self.sums.sum(axis=1, dtype=np.int64).astype(U32)
         own = self.owns.sum(axis=1, dtype=np.int64).astype(U32)
-        return Share(own, self.sums.sum(axis=1, dtype=np.int64).astype(U32) - own)
+        return Share(own & low, (both - own) & low)
 
 
 def lifted(party: Party, x: Share, bits: int, dtype: DTypeLike) -> Program[Share]:
