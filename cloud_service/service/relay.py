@@ -23,7 +23,7 @@ from cloud_service.store.database import Database
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.polling import read_call, verify_call
-from shared.wire.relay import unwrap, wrap
+from shared.wire.relay import as_parcel, read_parcel
 
 CHECK_SECONDS: Final = 2.0
 """So long at most a cancelled job's frames go on."""
@@ -137,13 +137,13 @@ class Relay:
 
         Raises: PeerError: `malformed`, `too_large`; `roster_mismatch`: from or to nobody of the roster; `late`.
         """
-        receiver, frame = unwrap(parcel)
+        receiver, frame = read_parcel(parcel)
         keys = self._running(job).keys
         if sender not in keys:
             raise _stranger()
         if receiver not in keys or receiver == sender:
             raise PeerError(ErrorCode.ROSTER_MISMATCH, "a frame is for another member of the job's roster")
-        await self.mailbox(job, receiver).put(sender, wrap(sender, frame))
+        await self.mailbox(job, receiver).put(sender, as_parcel(sender, frame))
 
     def figures(self, job: str) -> dict[tuple[AgentId, AgentId], PairFigures]:
         """What passed in this process, by sender and receiver; empty for a job that never used it."""

@@ -19,7 +19,7 @@ from hospital_agent.cloud import BusyError, Carrier, FullJitter, NoWebSocketErro
 from hospital_agent.settings import Way
 from shared.errors import InternalError, PeerError
 from shared.ids import AgentId
-from shared.wire.relay import MAX_FRAME_BYTES, unwrap, wrap
+from shared.wire.relay import MAX_FRAME_BYTES, as_parcel, read_parcel
 
 Tell = Callable[[str], None]
 HELD_BYTES: Final = 64 * 2**20
@@ -71,7 +71,7 @@ class RelayedChannel:
             raise InternalError("the channel is closed")
         if not 0 < len(frame) <= MAX_FRAME_BYTES:
             raise InternalError(f"a frame has 1 to {MAX_FRAME_BYTES} bytes, this one has {len(frame)}")
-        self._relayed.send(wrap(self._peer, frame))
+        self._relayed.send(as_parcel(self._peer, frame))
 
     def receive(self) -> bytes | None:
         """The next frame, None when there is none. Raises: PeerError: refused for good."""
@@ -242,7 +242,7 @@ class Relayed:
 
     def _deliver(self, parcel: bytes) -> None:
         with suppress(PeerError):  # what is not a parcel of a peer is dropped: links ask for what is missing
-            peer, frame = unwrap(parcel)
+            peer, frame = read_parcel(parcel)
             channel = self._channels.get(peer)
             if channel is not None:
                 channel.deliver(frame)

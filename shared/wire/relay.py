@@ -40,13 +40,13 @@ _LENGTH: Final = struct.Struct(">I")
 Parcel = bytes | bytearray | memoryview
 
 
-def wrap(agent: AgentId, frame: Parcel) -> bytes:
+def as_parcel(agent: AgentId, frame: Parcel) -> bytes:
     """The parcel for, or from, `agent`."""
     name = agent.encode("ascii")
     return b"".join((bytes((len(name),)), name, frame))
 
 
-def unwrap(parcel: Parcel) -> tuple[AgentId, memoryview]:
+def read_parcel(parcel: Parcel) -> tuple[AgentId, memoryview]:
     """Address and frame; the frame is a view, nothing is copied.
 
     Raises: PeerError: `malformed`: no address, or no frame behind it; `too_large`.

@@ -13,7 +13,15 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from shared.ids import AgentId
-from shared.wire.relay import BATCH_HEADER, BATCH_TYPE, MAX_BATCH_BYTES, MAX_FRAME_BYTES, pack, unpack, wrap
+from shared.wire.relay import (
+    BATCH_HEADER,
+    BATCH_TYPE,
+    MAX_BATCH_BYTES,
+    MAX_FRAME_BYTES,
+    as_parcel,
+    pack,
+    unpack,
+)
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.relays import call_of, computing_job, set_state
 
@@ -73,7 +81,7 @@ def test_strangers_get_the_same_answer_by_every_way(
         path = f"/v1/jobs/{place}/frames"
         for answer in (
             http.get(path, headers=headers),
-            http.post(path, headers={**headers, **BYTES}, content=pack([wrap(H2, b"frame")])),
+            http.post(path, headers={**headers, **BYTES}, content=pack([as_parcel(H2, b"frame")])),
         ):
             assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
             assert answer.headers["content-type"] == "application/problem+json"
@@ -108,7 +116,7 @@ def test_a_person_is_no_member(cloud: CloudUnderTest, job: str) -> None:
         (b"\x02h4frame", 4400),
         (b"", 4400),
         ("text", 4400),
-        (wrap(H2, bytes(MAX_FRAME_BYTES + 1)), 1009),
+        (as_parcel(H2, bytes(MAX_FRAME_BYTES + 1)), 1009),
     ],
 )
 def test_hostile_parcels_end_the_connection(
@@ -124,7 +132,7 @@ def test_hostile_parcels_end_the_connection(
     assert received.code == code
     assert len(received.reason) > 10
     with websocket(cloud, job, call_of(cloud, job, "h1")) as again:
-        again.send(wrap(H2, b"well-formed"))
+        again.send(as_parcel(H2, b"well-formed"))
 
 
 def send_and_wait(connection: ClientConnection, message: bytes | str) -> None:
@@ -149,12 +157,12 @@ def test_a_message_beyond_all_limits_is_not_even_read(cloud: CloudUnderTest, job
         (b"\x00\x00\x00\x09\x02h2frame", {}, 400, "malformed"),
         (b"\xff\xff\xff\xff" + bytes(100), {}, 400, "malformed"),
         (b"\x00\x00\x00\x00", {}, 400, "malformed"),
-        (pack([wrap(AgentId("h4"), b"frame")]), {}, 409, "roster_mismatch"),
-        (pack([wrap(H1, b"frame")]), {}, 409, "roster_mismatch"),
-        (pack([wrap(H2, bytes(MAX_FRAME_BYTES + 1))]), {}, 413, "too_large"),
+        (pack([as_parcel(AgentId("h4"), b"frame")]), {}, 409, "roster_mismatch"),
+        (pack([as_parcel(H1, b"frame")]), {}, 409, "roster_mismatch"),
+        (pack([as_parcel(H2, bytes(MAX_FRAME_BYTES + 1))]), {}, 413, "too_large"),
         (bytes(MAX_BATCH_BYTES + 1), {}, 413, "too_large"),
-        (pack([wrap(H2, b"frame")]), {"content-type": "application/json"}, 400, "malformed"),
-        (pack([wrap(H2, b"frame")]), {"content-encoding": "gzip"}, 400, "malformed"),
+        (pack([as_parcel(H2, b"frame")]), {"content-type": "application/json"}, 400, "malformed"),
+        (pack([as_parcel(H2, b"frame")]), {"content-encoding": "gzip"}, 400, "malformed"),
     ],
 )
 def test_hostile_batches_are_refused(
@@ -184,12 +192,15 @@ def test_a_batch_is_handed_out_until_the_next_one_is_asked_for(
         return int(answer.headers[BATCH_HEADER]), [bytes(parcel) for parcel in unpack(answer.content)]
 
     assert ask(0) == (0, [])
-    assert http.post(path, headers=theirs, content=pack([wrap(H2, b"a"), wrap(H2, b"b")])).status_code == 204
-    both = [wrap(H1, b"a"), wrap(H1, b"b")]
+    assert (
+        http.post(path, headers=theirs, content=pack([as_parcel(H2, b"a"), as_parcel(H2, b"b")])).status_code
+        == 204
+    )
+    both = [as_parcel(H1, b"a"), as_parcel(H1, b"b")]
     assert ask(0) == ask(0) == (1, both)
-    http.post(path, headers=theirs, content=pack([wrap(H2, b"c")]))
+    http.post(path, headers=theirs, content=pack([as_parcel(H2, b"c")]))
     assert ask(0) == (1, both)
-    assert ask(1) == (2, [wrap(H1, b"c")])
+    assert ask(1) == (2, [as_parcel(H1, b"c")])
     assert ask(2) == ask(2) == (2, [])
     assert ask(99) == (2, [])
 
