@@ -50,6 +50,8 @@ class Digits:
 
     def of(self, numbers: Words) -> Words:
         """The digits of plain numbers. Args: numbers: (n,) uint32 or uint64. Returns: (count, n), lowest first."""
+        if self.width_bits > bits_of(numbers.dtype):
+            raise ValueError(f"{self.width_bits} bits were asked of words of {numbers.dtype}")
         if self.bits == 4 and self.padding == 0 and self.width_bits == bits_of(numbers.dtype):
             lanes = np.ascontiguousarray(numbers.view(np.uint16).reshape(-1, numbers.itemsize // 2).T)
             digits = lanes[:, None, :] >> _NIBBLES

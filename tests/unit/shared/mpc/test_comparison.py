@@ -185,6 +185,11 @@ def test_digits_cover_every_width_with_the_flattest_tree(width: int) -> None:
     assert digits.bits * digits.count <= (32 if width <= 32 else 64)
 
 
+def test_a_width_beyond_the_ring_is_refused() -> None:
+    with pytest.raises(ValueError, match="33 bits were asked of words of uint32"):
+        run_and_open(is_zero, arithmetic(np.zeros(3, U32)), width_bits=33)
+
+
 @pytest.mark.parametrize("width", [0, 65])
 def test_other_widths_are_refused(width: int) -> None:
     with pytest.raises(ValueError, match="1 to 64 bits"):
