@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.errors import InputError, InternalError
+from shared.tree.f_table import f_table
 from shared.tree.gain_ratio_layer import (
     Integers,
     class_counts,
-    f_table,
     gain_numerators,
     split_denominators,
     table_scale,
@@ -90,7 +90,8 @@ def grow_by_gain_ratio(
     if labels.size == 0:
         return ((GroupLeaf(0),),)
     s = table_scale(labels.size, label_count) if scale is None else scale
-    level = _Level.root(keys, labels.astype(np.int64), label_count, f_table(labels.size, s), rules)
+    table = f_table(labels.size, s).astype(np.int64)
+    level = _Level.root(keys, labels.astype(np.int64), label_count, table, rules)
     layers: list[Layer] = []
     for _ in range(rules.height):
         layer = level.decide()

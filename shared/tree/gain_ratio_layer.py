@@ -45,11 +45,6 @@ def table_scale(records: int, labels: int) -> int:
     )
 
 
-def f_table(records: int, s: int) -> Integers:
-    """F_s(0) to F_s(records) (protocol section 4), int64, shape (records + 1,)."""
-    return np.fromiter((f_entry(x, s) for x in range(records + 1)), dtype=np.int64, count=records + 1)
-
-
 def class_counts(labels: ArrayLike, ends: ArrayLike, label_count: int) -> tuple[Integers, Integers]:
     """Records per class up to each position of its group, and of the whole group: `s0_k` and `s*_k`.
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shared.errors import InputError, InternalError
 from shared.tree.gain_ratio_growing import GainRatioRules, GroupLeaf, GroupTest, grow_by_gain_ratio
-from shared.tree.gain_ratio_layer import f_table, table_scale
+from shared.tree.gain_ratio_layer import table_scale
 from tests.support.exact_gain_ratio import GainRatioSetting, exact_gain_ratio_tree
 from tests.support.numeric_samples import gain_ratio_rules, nested, numeric_samples
 
@@ -62,10 +62,6 @@ def test_scale_refuses_what_fits_no_table() -> None:
         table_scale(2**31, 2)
     with pytest.raises(InternalError):
         table_scale(-1, 2)
-
-
-def test_table() -> None:
-    assert f_table(5, 16).tolist() == [0, 0, 131072, 311616, 524288, 760849]
 
 
 def test_no_records() -> None:

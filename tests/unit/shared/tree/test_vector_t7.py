@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shared.tree.f_table import f_table
 from shared.tree.gain_ratio_growing import GainRatioRules, GroupLeaf, GroupTest, grow_by_gain_ratio
 from shared.tree.gain_ratio_layer import (
     class_counts,
-    f_table,
     gain_numerators,
     split_denominators,
     valid_positions,
@@ -53,7 +53,7 @@ def test_counts_and_fractions(layer: dict[str, Any]) -> None:
     left, whole = class_counts(np.array(layer["labels"]) - 1, ends, 3)
     assert (left.tolist(), whole.tolist()) == (layer["left"], layer["whole"])
     assert (whole - left).tolist() == layer["right"]
-    table = f_table(10, layer["scale"])
+    table = f_table(10, layer["scale"]).astype(np.int64)
     up_to, size = left.sum(axis=0), whole.sum(axis=0)
     assert up_to.tolist() == [1, 2, 3, 1, 1, 2, 3, 4, 1, 2]
     gains = gain_numerators(left, whole, table).tolist()
