@@ -10,7 +10,7 @@ Source: protocol section 11, step 7: any order of evaluation gives this result, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +22,7 @@ from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.gain_ratio.candidates import NO_TEST, Candidates, where_flag
 from shared.secure_tree.gain_ratio.knock_out import by_fraction, knock_out
-
-LOWEST_NUMERATOR: Final = -256
-"""Rounding moves Gain+ by at most (3 L + 3) / 2 from a number that is not negative, and L is at most 64."""
+from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +69,8 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
     programs: list[Program[Any]] = [_best_of_blocks(party, candidates, blocks)]
     if slots > 1:
         programs.append(_whole_blocks(party, flags, blocks))
-    if blocks.size > 1:
-        programs.append(_edge_rows(party, candidates, flags, blocks))
+        if blocks.size > 1:
+            programs.append(_edge_rows(party, candidates, flags, blocks))
     (fractions, words), *others = yield from together(*programs)
     if others:
         fractions = yield from where_flag(party, others[0], fractions)

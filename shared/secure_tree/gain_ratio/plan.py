@@ -20,7 +20,9 @@ MAX_HEIGHT: Final = 10
 MAX_WIDTH_BITS: Final = 32
 MAX_CLASSES: Final = 64
 MAX_COLUMNS: Final = 1024
-_NUMERATOR_BITS: Final = 31
+MAX_RECORDS: Final = 2**24
+LOWEST_NUMERATOR: Final = -256
+"""Rounding moves Gain+ by at most (3 L + 3) / 2 from a number that is not negative, and L is at most 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class GainRatioPlan:
 
     def __post_init__(self) -> None:
         """Refuse what the trainer cannot do. Raises: InputError."""
-        _expect(self.records >= 0, "records", "a number that is not negative")
+        _expect(0 <= self.records <= MAX_RECORDS, "records", f"at most {MAX_RECORDS} records")
         _expect(1 <= len(self.widths) <= MAX_COLUMNS, "columns", f"1 to {MAX_COLUMNS} columns")
         _expect(
             all(1 <= width <= MAX_WIDTH_BITS for width in self.widths),
@@ -44,9 +46,11 @@ class GainRatioPlan:
         _expect(1 <= self.classes <= MAX_CLASSES, "classes", f"1 to {MAX_CLASSES} classes")
         _expect(self.rules.height <= MAX_HEIGHT, "height", f"at most {MAX_HEIGHT} layers")
         _expect(len(self.rules.grid) in (0, len(self.widths)), "grid", "one step a column, or none at all")
-        # Gain+ is at most SplitInfo+ (a cut with two sides tells at most one of them), so N 2^s bounds both.
-        room = (self.records << self.scale) + 3 * self.classes + 3
-        _expect(room < 1 << _NUMERATOR_BITS, "records", "fewer records: numerators must stay below 2^31")
+        steps_fit = all(step < 1 << MAX_WIDTH_BITS for step in self.rules.grid)
+        _expect(steps_fit, "grid", f"steps below 2^{MAX_WIDTH_BITS}")
+        # Gain+ is at most SplitInfo+ (which side a record is on tells no more than that), so N 2^s bounds both.
+        room = (self.records << self.scale) - LOWEST_NUMERATOR
+        _expect(room < 1 << 31, "records", "fewer records: 31 bits must hold a numerator")
 
     @property
     def columns(self) -> int:

@@ -91,7 +91,7 @@ def test_what_is_sent_and_opened_is_the_same_for_all_records() -> None:
     for training in runs:
         for meter in training.run.meters:
             assert set(meter.opened) == {OPENED_KIND}
-            # Per column: the steps of the sort and the way back; per layer the class order, and a split but for the last.
+            # A column: the sort's steps and the way back; a layer: the order by class, and a split but for the last.
             per_column = 8 + 1 + rules.height + rules.height - 1
             assert meter.opened[OPENED_KIND] == 130 * 3 * per_column
 
