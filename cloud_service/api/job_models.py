@@ -120,7 +120,10 @@ class MemberOut(BaseModel):
 
 
 class CostOut(BaseModel):
-    """`in:` and `out:` kinds count messages and their bytes, `cpu:` kinds work and microseconds."""
+    """`in:` and `out:` kinds count messages and their bytes, `cpu:` kinds work and microseconds.
+
+    `relay:frames`: sealed frames between members and their bytes, added a few times a minute.
+    """
 
     kind: str
     count: int

@@ -111,11 +111,16 @@ class Mailbox:
     def take_batch(self, after: int, max_bytes: int) -> tuple[int, list[bytes]]:
         """The same with a number: a batch whose number the next request does not name is handed out again."""
         if after == self._batch:
-            self._handed_out = []
+            self._let_go()
         if not self._handed_out:
             self._handed_out = self.take(max_bytes)
+            self._store.held += sum(map(len, self._handed_out))
             self._batch += bool(self._handed_out)
         return self._batch, self._handed_out
+
+    def _let_go(self) -> None:
+        self._store.held -= sum(map(len, self._handed_out))
+        self._handed_out = []
 
     def close(self) -> None:
         """Drop everything and let everybody go: the job is over."""
@@ -123,7 +128,7 @@ class Mailbox:
         self._store.held -= sum(self._held.values())
         self._held.clear()
         self._parcels.clear()
-        self._handed_out = []
+        self._let_go()
         self._freed.set()
         if self._news is not None:
             self._news.set()

@@ -18,7 +18,7 @@ from cloud_service.service.federation import Membership
 from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
-from cloud_service.store import jobs
+from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
@@ -31,6 +31,8 @@ REQUESTS_FACTOR: Final = 10
 """How many times as often as other requests these may come: a round of a job is at least two of them."""
 _USES_SECONDS: Final = 60
 """How long a call that was verified is recognised by its text; agents send the same one for as long."""
+_BOOK_SECONDS: Final = 15.0
+"""How often what passed is added to the job's costs."""
 _MAX_CALLS: Final = 10_000
 _KEEP_SECONDS: Final = 600
 """How long the figures of a job that is over can still be seen here."""
@@ -43,7 +45,7 @@ class Room:
     """One running job.
 
     keys: Ed25519 public keys of the roster's members. calls: verified ones, with their signer and when. over: why
-    nobody may send any more.
+    nobody may send any more. booked: frames and bytes that the job's costs hold already, and when they were added.
     """
 
     job: str
@@ -52,6 +54,8 @@ class Room:
     calls: dict[str, tuple[AgentId, float]] = field(default_factory=dict)
     over: str = ""
     over_since: float = 0.0
+    booked: tuple[int, int] = (0, 0)
+    booked_at: float = field(default_factory=time.monotonic)
 
 
 class Relay:
@@ -164,9 +168,22 @@ class Relay:
             if state not in RELAYING_STATES:
                 room.over, room.over_since = _not_computing(state), time.monotonic()
                 self._close(room)
+                self._book(room)
             else:
                 room.keys = keys
                 room.calls = {header: known for header, known in list(room.calls.items()) if _is_fresh(known)}
+                if time.monotonic() - room.booked_at > _BOOK_SECONDS:
+                    self._book(room)
+
+    def _book(self, room: Room) -> None:
+        pairs = self.figures(room.job).values()
+        frames, size = sum(pair.frames for pair in pairs), sum(pair.bytes for pair in pairs)
+        new = journal.Cost("relay:frames", frames - room.booked[0], size - room.booked[1])
+        room.booked_at = time.monotonic()
+        if new.count:
+            with self._database.write() as connection:
+                journal.add_costs(connection, room.job, [new])
+            room.booked = frames, size
 
     def _running(self, job: str) -> Room:
         room = self._rooms.get(job)

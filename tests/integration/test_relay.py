@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from cloud_service.service import relay
 from hospital_agent.cloud import calls, connecting, websocket
 from hospital_agent.links.relayed import RelayedChannel
 from shared.errors import ErrorCode, InternalError, PeerError
@@ -260,6 +261,50 @@ def test_people_see_sizes_and_times_and_the_cloud_keeps_no_frame(cloud: CloudUnd
     assert cloud.people.get(f"/v1/jobs/{job}/traffic", headers={"Authorization": ""}).status_code == 401
     for path in cloud.folder.rglob("*"):
         assert not path.is_file() or b"a sealed frame of this test" not in path.read_bytes()
+
+
+def test_what_passed_is_added_to_the_jobs_costs(
+    cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = computing_job(cloud)
+    with relayed(cloud, job, "h1", ["h2"]) as first, relayed(cloud, job, "h2", ["h1"]) as other:
+        send_and_fetch(first.channel("h2"), other.channel("h1"), b"1234567")
+        monkeypatch.setattr(relay, "_BOOK_SECONDS", 0.0)
+        assert wait_for_costs(cloud, job, 1) == 10
+        send_and_fetch(first.channel("h2"), other.channel("h1"), b"1234567")
+        monkeypatch.undo()
+        set_state(cloud, job, "CANCELLED")
+        assert wait_for_costs(cloud, job, 2) == 20
+
+
+def wait_for_costs(cloud: CloudUnderTest, job: str, count: int) -> int:
+    """Bytes of so many frames, once they are booked."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        costs = cloud.people.get(f"/v1/jobs/{job}").json()["costs"]
+        for cost in costs:
+            if cost["kind"] == "relay:frames" and cost["count"] == count:
+                return int(cost["amount"])
+        time.sleep(0.1)
+    pytest.fail("not booked")
+
+
+def test_a_connection_that_falls_silent_is_given_up(
+    cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = computing_job(cloud)
+    with (
+        middlebox(port_of(cloud)) as box,
+        relayed(cloud, job, "h1", ["h2"], url=box.url) as first,
+        relayed(cloud, job, "h2", ["h1"]) as other,
+    ):
+        there, back = first.channel("h2"), other.channel("h1")
+        send_and_fetch(there, back)
+        box.freeze()
+        monkeypatch.setattr(websocket, "SILENCE_SECONDS", 1.0)
+        monkeypatch.setattr(websocket, "_TICK_SECONDS", 0.2)
+        send_until_fetched(there, back)
+        assert there.cuts >= 1
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -31,12 +31,18 @@ class Middlebox:
         self.port = port
         self.habit = habit
         self.handshakes = 0
+        self._frozen = threading.Event()
         self.listener = Listener(self._serve)
         self.url = self.listener.url
 
     def cut(self) -> None:
         """Cut every connection that is open."""
         self.listener.cut()
+
+    def freeze(self) -> None:
+        """From now on nothing passes through the connections that are open; they stay open."""
+        self._frozen.set()
+        self._frozen = threading.Event()
 
     def _serve(self, client: socket.socket) -> None:
         head = _read_head(client)
@@ -57,9 +63,10 @@ class Middlebox:
             for each in (client, cloud):  # a small frame would wait for the acknowledgement of the one before
                 each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             cloud.sendall(head)
-            back = threading.Thread(target=_copy, args=(cloud, client, habit == "swallow"), daemon=True)
+            frozen, swallow = self._frozen, habit == "swallow"
+            back = threading.Thread(target=_copy, args=(cloud, client, swallow, frozen), daemon=True)
             back.start()
-            _copy(client, cloud, False)
+            _copy(client, cloud, False, frozen)
             back.join(90)
 
 
@@ -73,13 +80,16 @@ def _read_head(client: socket.socket) -> bytes:
     return head
 
 
-def _copy(source: socket.socket, target: socket.socket, swallow: bool) -> None:
+def _copy(
+    source: socket.socket, target: socket.socket, swallow: bool = False, frozen: threading.Event | None = None
+) -> None:
     with suppress(OSError):
         while piece := source.recv(_PIECE):
             if swallow:
                 head, end, _ = piece.partition(b"\r\n\r\n")
                 piece = head + end if head.startswith(b"HTTP") else b""
-            target.sendall(piece)
+            if frozen is None or not frozen.is_set():
+                target.sendall(piece)
     with suppress(OSError):
         target.shutdown(socket.SHUT_WR)
 
@@ -109,9 +119,9 @@ class ConnectingProxy:
         with socket.create_connection((host.decode(), int(port)), timeout=90) as cloud:
             self.tunnels += 1
             client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
-            back = threading.Thread(target=_copy, args=(cloud, client, False), daemon=True)
+            back = threading.Thread(target=_copy, args=(cloud, client), daemon=True)
             back.start()
-            _copy(client, cloud, False)
+            _copy(client, cloud)
             back.join(90)
 
 
