@@ -1,4 +1,4 @@
-"""`privet cloud`: make the folder, join a federation, prepare the database, serve, give out tokens."""
+"""`privet cloud`: make the folder, join a federation, prepare the database, serve, give out tokens, plan jobs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloud_service import commands
 from shared.reports import Report
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ app = typer.Typer(
 )
 tokens = typer.Typer(help="People's access to the API.", no_args_is_help=True, add_completion=False)
 app.add_typer(tokens, name="token")
+app.add_typer(commands.studies, name="study")
+app.add_typer(commands.jobs, name="job")
 
 Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 Label = Annotated[str, typer.Option("--label", help="A name for the token, 1 to 64 of a-z, 0-9 and -.")]

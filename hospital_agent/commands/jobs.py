@@ -183,6 +183,16 @@ def _offer_document(entry: JobEntry) -> dict[str, Any]:
         "attributes": [attribute.name for attribute in manifest.schema_.attributes],
         "class": manifest.schema_.class_.name,
         "expires": manifest.expires,
+        "secret": None
+        if manifest.secret is None
+        else {
+            "compute_parties": list(manifest.secret.compute_parties),
+            "purpose": manifest.secret.purpose,
+            "model": manifest.secret.model,
+            "result": manifest.secret.result,
+            "result_parties": manifest.secret.result_parties,
+            "max_records": manifest.secret.max_records,
+        },
     }
 
 
@@ -193,5 +203,25 @@ def _offer_text(offer: dict[str, Any]) -> str:
         f"  profile {offer['profile']}, {offer['criterion']}; nodes from {offer['min_node']}, children from "
         f"{offer['min_child']} records; depth up to {offer['max_depth'] or 'any'}\n"
         f"  predictions show {offer['disclosure']}; tree published: {'yes' if offer['publish_tree'] else 'no'}\n"
+        f"{_secret_text(offer)}"
         f"  uses {', '.join(offer['attributes'])}; class {offer['class']}"
+    )
+
+
+def _secret_text(offer: dict[str, Any]) -> str:
+    """What a person should weigh of a secret job: who computes, and who learns the result."""
+    secret = offer["secret"]
+    if secret is None:
+        return ""
+    told = "nobody, the tree stays shared" if secret["result"] == "shared" else "every hospital"
+    if secret["result_parties"] is not None:
+        told = ", ".join(secret["result_parties"])
+    what = (
+        "grows a tree"
+        if secret["purpose"] == "train"
+        else f"asks the shared tree of job {secret['model'][:8]}"
+    )
+    return (
+        f"  {what} on shares of the records at {', '.join(secret['compute_parties'])}, any two of whom could put the "
+        f"records together; told: {told}\n"
     )

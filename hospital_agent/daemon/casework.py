@@ -300,7 +300,7 @@ class Casework:
     def rosters_over(self, records_identity: str, *, besides: str = "") -> list[tuple[str, ...]]:
         """Rosters whose sums over these records were seen, or will be unless a job that runs now ends before.
 
-        Args: besides: a job that is not looked at.
+        Secret jobs show no sums. Args: besides: a job that is not looked at.
         """
         running = [
             tuple(map(str, case.participation.roster))
@@ -308,13 +308,14 @@ class Casework:
             if job != besides
             and case.entry.records_identity == records_identity
             and case.participation.roster
+            and not case.participation.manifest.is_secret
         ]
         return [*self.office.journal.seen_rosters(records_identity), *running]
 
     def _check_new_roster(self, case: Case, after: Participation) -> None:
         """The difference rule on the roster itself, which may be smaller than the list of the invited (rule A4)."""
         identity = case.entry.records_identity
-        if after.roster == case.participation.roster or identity is None:
+        if after.roster == case.participation.roster or identity is None or after.manifest.is_secret:
             return
         refusal = differs_by_one(after.roster, self.rosters_over(identity, besides=case.entry.job))
         if refusal is not None:

@@ -46,7 +46,9 @@ LEASH = Path(privet.demo.__file__).with_name("leash.py")
 HOSPITALS = ("h1", "h2", "h3")
 POLL_SECONDS = 0.004
 PATIENCE_SECONDS = 120.0
-OPEN_POLICY = 'approval = "automatic"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\nallow_secret_modes = true\n'
+OPEN_POLICY = (
+    'approval = "automatic"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\nallow_secret_modes = true\n'
+)
 
 
 def command(*arguments: str | Path) -> dict[str, Any]:
@@ -231,12 +233,10 @@ class RealFederation:
         self, schema: Mapping[str, Any], files: Mapping[str, Path], *, start_agents: bool = True, **plan: Any
     ) -> str:
         """Point the hospitals at their files, start who is not running, and start a job; its id."""
-        for name, path in files.items():
-            self._configure(name, path)
         if start_agents:
-            for agent in self.agents.values():
-                if agent.process is None:
-                    agent.start()
+            self.start_agents(files)
+        else:
+            self._configure_all(files)
         self._wait_for_hospitals()
         study = f"study-{next(self.numbers)}"
         rules = {"min_node": 1, "min_child": 1, "max_depth": None, "invited": sorted(files), "max_shrinks": 0}
@@ -247,6 +247,18 @@ class RealFederation:
             answer = people.post(f"/v1/studies/{study}/jobs", json={**rules, **plan})
             assert answer.status_code == 201, answer.text
             return str(answer.json()["id"])
+
+    def start_agents(self, files: Mapping[str, Path]) -> None:
+        """Point the hospitals at their files, start who is not running, and wait until the cloud knows all."""
+        self._configure_all(files)
+        for agent in self.agents.values():
+            if agent.process is None:
+                agent.start()
+        self._wait_for_hospitals()
+
+    def _configure_all(self, files: Mapping[str, Path]) -> None:
+        for name, path in files.items():
+            self._configure(name, path)
 
     def _configure(self, name: str, path: Path) -> None:
         lines = [f'id = "{name}"', f'cloud = "{self.agent_url}"', "[local]", "serve = false"]

@@ -1,0 +1,327 @@
+"""`privet cloud study` and `privet cloud job`: what a coordinator plans at the cloud's own machine.
+
+They write to the cloud's database, as the API does; a cloud that serves beside them goes on from there within a second.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shared.errors import InputError, PeerError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from cloud_service.service.services import Services
+    from cloud_service.store.jobs import StoredJob
+
+studies = typer.Typer(
+    help="Approved questions with their schema.", no_args_is_help=True, add_completion=False
+)
+jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add_completion=False)
+
+Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
+JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
+_MAX_SCHEMA_BYTES = 2**25
+
+
+class ModeName(StrEnum):
+    """How a job computes."""
+
+    PPSDT = "ppsdt"
+    ID3 = "id3"
+    GAIN_RATIO = "gain-ratio"
+
+
+class ProfileName(StrEnum):
+    """How mode ppsdt hides counts."""
+
+    HARDENED = "hardened"
+    PAPER = "paper"
+
+
+class CriterionName(StrEnum):
+    """What mode ppsdt chooses splits by."""
+
+    INFORMATION_GAIN = "information-gain"
+    GAIN_RATIO = "gain-ratio"
+
+
+class ResultName(StrEnum):
+    """What becomes of a tree of mode gain-ratio."""
+
+    OPEN = "open"
+    SHARED = "shared"
+
+
+class DisclosureName(StrEnum):
+    """The most that predictions may show."""
+
+    CLASS = "class"
+    PROBABILITY = "probability"
+    COUNTS = "counts"
+
+
+@studies.command("create")
+def create_study(
+    folder: Folder,
+    study: Annotated[str, typer.Option("--id", help="Its name: 1 to 64 of a-z, 0-9 and -.")],
+    question: Annotated[str, typer.Option(help="What the study asks, in one line.")],
+    schema: Annotated[Path, typer.Option(help="JSON with attributes and class, as in deploy/README.md.")],
+    publish_tree: Annotated[
+        bool, typer.Option("--publish-tree", help="The cloud may show the tree.")
+    ] = False,
+    disclosure: Annotated[
+        DisclosureName, typer.Option(help="The most that predictions may show.")
+    ] = DisclosureName.COUNTS,
+    synthetic: Annotated[bool, typer.Option("--synthetic", help="Test data of no patient.")] = False,
+) -> Report:
+    """Keep a question with its public schema. A study is never changed."""
+    from cloud_service.service.studies import StudyView
+
+    view = StudyView(
+        id=study,
+        question=question,
+        schema=_schema(schema),
+        publish_tree=publish_tree,
+        disclosure=disclosure.value,
+        synthetic=synthetic,
+        created=0,
+    )
+    with _services(folder) as services:
+        kept = services.studies.create(view)
+    return Report(
+        {"study": kept.id, "created": kept.created},
+        f"Study {kept.id} is kept.\nNext: privet cloud job create {folder} --study {kept.id}",
+    )
+
+
+@studies.command("list")
+def list_studies(folder: Folder) -> Report:
+    """Every study."""
+    with _services(folder) as services:
+        found = services.studies.all()
+    lines = [f"{view.id}: {view.question}" for view in found]
+    return Report(
+        {"studies": [{"id": view.id, "question": view.question} for view in found]},
+        "\n".join(lines) or "No studies yet.",
+    )
+
+
+@jobs.command("create")
+def create_job(
+    folder: Folder,
+    study: Annotated[str, typer.Option(help="The study's id.")],
+    mode: Annotated[
+        ModeName,
+        typer.Option(help="ppsdt adds encrypted counts; id3 and gain-ratio compute on secret shares."),
+    ] = ModeName.PPSDT,
+    hospital: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Invite this one (repeatable); without it, all.")
+    ] = None,
+    compute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ID",
+            help="Secret modes: a compute party; give three, in order. By default the first three invited.",
+        ),
+    ] = None,
+    result: Annotated[
+        ResultName, typer.Option(help="gain-ratio: open the tree to the result parties, or keep it shared.")
+    ] = ResultName.OPEN,
+    result_party: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="gain-ratio: open the result to this one (repeatable)."),
+    ] = None,
+    ask: Annotated[
+        str | None,
+        typer.Option(metavar="JOB", help="gain-ratio: ask that job's shared tree for classes of records."),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=STEP", help="gain-ratio: round an attribute's thresholds to a step (repeatable)."
+        ),
+    ] = None,
+    open_empty: Annotated[
+        bool, typer.Option("--open-empty", help="id3: also open which nodes are empty.")
+    ] = False,
+    max_records: Annotated[
+        int | None, typer.Option(min=1, help="Secret modes: most records of all hospitals.")
+    ] = None,
+    profile: Annotated[ProfileName, typer.Option(help="Of mode ppsdt.")] = ProfileName.HARDENED,
+    criterion: Annotated[CriterionName, typer.Option(help="Of mode ppsdt.")] = CriterionName.INFORMATION_GAIN,
+    min_hospitals: Annotated[int, typer.Option(min=3, help="Fewest that must accept.")] = 3,
+    min_node: Annotated[int, typer.Option(min=1, help="Fewer records make a leaf.")] = 10,
+    min_child: Annotated[int, typer.Option(min=1, help="Least records of a child.")] = 5,
+    max_depth: Annotated[str, typer.Option(metavar="N|none", help="Questions on a path.")] = "8",
+    split_on_zero_gain: Annotated[
+        bool, typer.Option("--split-on-zero-gain", help="Go on where the best gain is exactly 0.")
+    ] = False,
+) -> Report:
+    """Invite hospitals to a job under a study; their agents decide by their own policies."""
+    from cloud_service.service.planning import JobPlan, SecretPlan
+    from shared.wire.secret import DEFAULT_RECORDS
+
+    secret = SecretPlan(
+        compute_parties=compute or None,
+        purpose="train" if ask is None else "predict",
+        result=result.value,
+        result_parties=result_party or None,
+        open_empty=open_empty,
+        grid=_steps(grid or []),
+        max_records=max_records or DEFAULT_RECORDS,
+        model=ask,
+    )
+    if mode is ModeName.PPSDT and secret != SecretPlan():
+        raise InputError(
+            "the options of secret sharing need a secret mode",
+            where="--mode",
+            remedy="Add --mode id3 or --mode gain-ratio, or leave them out.",
+        )
+    plan = JobPlan(
+        invited=hospital or None,
+        mode=mode.value,
+        secret=secret,
+        profile=profile.value,
+        criterion=criterion.value,
+        min_hospitals=min_hospitals,
+        min_node=min_node,
+        min_child=min_child,
+        max_depth=_depth(max_depth),
+        split_on_zero_gain=split_on_zero_gain,
+    )
+    with _services(folder) as services:
+        stored = services.jobs.start(services.studies.get(study), plan)
+    document = _document(stored)
+    text = f"Job {document['job']} invites {', '.join(document['hospitals'])}."
+    if document["compute_parties"]:
+        text += f"\nCompute parties: {', '.join(document['compute_parties'])}."
+    return Report(document, f"{text}\nNext: privet cloud job show {folder} {document['job']}")
+
+
+@jobs.command("list")
+def list_jobs(folder: Folder) -> Report:
+    """The newest jobs."""
+    with _services(folder) as services:
+        found = services.jobs.page(study=None, state=None, before=None, limit=50)
+    documents = [_document(stored) for stored in found]
+    return Report({"jobs": documents}, "\n".join(map(_line, documents)) or "No jobs yet.")
+
+
+@jobs.command("show")
+def show_job(folder: Folder, job: JobId) -> Report:
+    """Where a job stands, and each member of a secret job with what it told last."""
+    with _services(folder) as services:
+        document = _document(services.jobs.get(job))
+    told = [f"  {member}: {_standing(progress)}" for member, progress in document["progress"].items()]
+    return Report(document, "\n".join([_line(document), *told]))
+
+
+@jobs.command("cancel")
+def cancel_job(folder: Folder, job: JobId) -> Report:
+    """End a job without a tree; every agent is told."""
+    with _services(folder) as services:
+        document = _document(services.jobs.cancel(job))
+    return Report(document, f"Job {job} is cancelled.")
+
+
+@contextmanager
+def _services(folder: Path) -> Iterator[Services]:
+    """The use cases over the folder's database, with nothing running in the background.
+
+    What they refuse for reasons of people is told as wrong input.
+    """
+    from cloud_service.app import prepare
+    from cloud_service.service.refusals import ConflictError, UnknownThingError
+    from cloud_service.settings import load_settings
+
+    services = prepare(load_settings(folder))
+    try:
+        yield services
+    except (ConflictError, UnknownThingError) as error:
+        raise InputError(str(error)) from None
+    finally:
+        services.database.dispose()
+
+
+def _schema(path: Path) -> Any:
+    from cloud_service.service.folder import read_file
+    from shared.wire.base import validated
+    from shared.wire.manifest import SchemaSpec
+
+    raw = read_file(path, _MAX_SCHEMA_BYTES, "Name the file with the study's schema.")
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InputError("not JSON", where=str(path), remedy="Give the schema as JSON.") from None
+    if isinstance(document, dict) and "schema" in document:
+        document = document["schema"]
+    try:
+        return validated(SchemaSpec, json.dumps(document).encode(), what="schema")
+    except PeerError as error:
+        raise InputError(str(error), where=str(path)) from None
+
+
+def _steps(texts: Sequence[str]) -> dict[str, str]:
+    steps: dict[str, str] = {}
+    for text in texts:
+        name, equals, step = text.rpartition("=")
+        if not equals or not name or name in steps:
+            raise InputError(
+                "expected NAME=STEP, once for each attribute",
+                where="--grid",
+                remedy='For example: --grid "temperature=0.5".',
+            )
+        steps[name] = step.strip()
+    return steps
+
+
+def _depth(text: str) -> int | None:
+    if text.strip().lower() == "none":
+        return None
+    if text.isascii() and text.isdecimal() and int(text) >= 1:
+        return int(text)
+    raise InputError("expected a number from 1 on, or none", where="--max-depth")
+
+
+def _document(stored: StoredJob) -> dict[str, Any]:
+    job = stored.job
+    secret = job.manifest.secret
+    return {
+        "job": job.manifest.job,
+        "study": stored.study,
+        "profile": job.manifest.profile,
+        "state": job.state.value,
+        "failure": job.failure,
+        "paused": job.paused_since is not None,
+        "hospitals": list(job.manifest.invited),
+        "compute_parties": [] if secret is None else list(secret.compute_parties),
+        "waiting_for": list(job.waiting_for),
+        "longest_silent": job.longest_silent,
+        "progress": {
+            str(agent): member.progress.model_dump(mode="json", exclude={"agent", "job"})
+            for agent, member in job.members.items()
+            if member.progress is not None
+        },
+    }
+
+
+def _line(document: dict[str, Any]) -> str:
+    failure = f" ({document['failure']})" if document["failure"] else ""
+    waits = f"; waits for {', '.join(document['waiting_for'])}" if document["waiting_for"] else ""
+    paused = ", paused" if document["paused"] else ""
+    return f"{document['job']}  {document['study']}  {document['profile']}  {document['state']}{failure}{paused}{waits}"
+
+
+def _standing(progress: dict[str, Any]) -> str:
+    layer = f"layer {progress['layer']} of {progress['layers']}: " if progress["layers"] else ""
+    left = "" if progress["remaining_seconds"] is None else f", about {progress['remaining_seconds']} s left"
+    waits = f", waits for {', '.join(progress['waiting_for'])}" if progress["waiting_for"] else ""
+    return f"{layer}{progress['phase']}; {progress['rounds']} rounds, {progress['sent_bytes']} bytes{left}{waits}"
