@@ -88,7 +88,8 @@ def steps_by_size(party: Party, tables: StepTables, sizes: Share) -> Program[Sha
 
     Args: sizes: uint32, shape (cells,), of sum n.
     Returns: uint32, shape (n,).
-    Rounds: 6, those of `to_words`, and 6 for each 4 bits of n. Sends: some 80 bytes a position and level of cells (their number's bits).
+    Rounds: 6, those of `to_words`, and 6 for each 4 bits of n. Sends: some 80 bytes a position for each bit of the
+        number of cells.
     Leaks: uniform positions.
     """
     starts = sizes.cumsum() - sizes

@@ -33,12 +33,13 @@ def sorted_order(party: Party, keys: BinaryShare, width_bits: int, classes: Bina
     """Sort the records by one column, equal codes in the records' order.
 
     Args: keys, classes: in the records' order, shape (n,). width_bits: of the keys.
-    Rounds: those of `stable_sort` and 2. Sends: those of `stable_sort` with a word of 32 bits and a class word an
-        element, and 16 bytes an element. Leaks: uniform positions.
+    Rounds: those of `stable_sort` and 4. Sends: those of `stable_sort` with a 32-bit word, 16 bytes a record and 4 class
+        words. Leaks: uniform positions.
     """
     rows = public_share(party.index, np.arange(len(keys), dtype=U32))
-    keys, (rows, classes) = yield from stable_sort(party, keys, width_bits, [rows, classes])
+    keys, [rows] = yield from stable_sort(party, keys, width_bits, [rows])
     route, _ = yield from lay_route(party, rows)
+    [classes] = yield from send_back(party, route, [classes])
     return Order(keys, classes, route)
 
 
