@@ -33,8 +33,8 @@ def sorted_order(party: Party, keys: BinaryShare, width_bits: int, classes: Bina
     """Sort the records by one column, equal codes in the records' order.
 
     Args: keys, classes: in the records' order, shape (n,). width_bits: of the keys.
-    Rounds: those of `stable_sort` and 4. Sends: those of `stable_sort` with a 32-bit word, 16 bytes a record and 4 class
-        words. Leaks: uniform positions.
+    Rounds: those of `stable_sort` and 4. Sends: those of `stable_sort` with a word of 32 bits, 16 bytes a record, and
+        4 words for its class. Leaks: uniform positions.
     """
     rows = public_share(party.index, np.arange(len(keys), dtype=U32))
     keys, [rows] = yield from stable_sort(party, keys, width_bits, [rows])
