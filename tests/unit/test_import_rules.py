@@ -35,6 +35,7 @@ PLANTED = [
     ("shared/secure_tree/__init__.py", "import phe", "one door to big-number libraries"),
     ("hospital_agent/records/__init__.py", "import httpx", "one door from the hospital to the network"),
     ("hospital_agent/records/__init__.py", "import socket", "one door from the hospital to the network"),
+    ("hospital_agent/daemon/loop.py", "import websockets", "one door from the hospital to the network"),
     ("cloud_service/service/__init__.py", "import duckdb", "patients' records only in their room"),
     ("cloud_service/service/__init__.py", "import shared.crypto.paillier_private", "private keys"),
     ("hospital_agent/records/__init__.py", "import shared.crypto.key_holder", "private keys"),
