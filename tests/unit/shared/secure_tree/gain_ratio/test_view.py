@@ -1,4 +1,4 @@
-"""What a compute party sees in mode G says nothing of the records: a two-sample test, and a broken variant that fails."""
+"""A compute party's view of mode G says nothing of the records: a two-sample test, and a broken variant fails it."""
 
 from __future__ import annotations
 
