@@ -17,6 +17,8 @@ from rich.table import Table
 from bench.counting import measure_counting
 from bench.level import CELLS, QUICK_CELLS, measure_level, print_level
 from bench.machine import describe_machine
+from bench.mpc_id3 import figures as id3_figures
+from bench.mpc_id3 import measure_id3, print_id3
 from bench.ppsdt import compare, print_comparison
 from bench.primitives import PrimitiveCosts, measure_primitives, print_table
 from bench.relay import measure_relay, print_relay
@@ -38,6 +40,7 @@ class Part(StrEnum):
     SCALING = "scaling"
     COUNTING = "counting"
     RELAY = "relay"
+    ID3 = "id3"
     ALL = "all"
 
 
@@ -106,9 +109,15 @@ class Bench:
         print_relay(figures, self.console)
         self.found["relay"] = [asdict(figure) for figure in figures]
 
+    def id3(self) -> None:
+        """Mode I beside MPyC's secure ID3."""
+        compared = measure_id3(quick=self.quick)
+        print_id3(compared, self.console)
+        self.found["id3"] = id3_figures(compared)
+
     def steps(self, part: Part) -> list[Callable[[], None]]:
         """The measurements of a part, in order."""
-        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING, Part.RELAY)
+        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING, Part.RELAY, Part.ID3)
         return [getattr(self, each.value) for each in (order if part is Part.ALL else (part,))]
 
 
