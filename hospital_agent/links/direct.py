@@ -174,6 +174,11 @@ class DirectChannel:
             return True
         return self._connection is not None and self._connection.wants_to_write
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a connection stands."""
+        return self._open
+
     def fileno(self) -> int:
         """See `Channel`."""
         if self._calling is not None:

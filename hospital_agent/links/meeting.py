@@ -15,6 +15,7 @@ from typing import Final
 
 from hospital_agent.links.channel import Channel
 from hospital_agent.links.direct import Address, DirectChannel, Listener
+from hospital_agent.links.fallback import FallbackChannel
 from hospital_agent.links.frame_log import FrameRecord
 from hospital_agent.links.link import Link
 from hospital_agent.links.mesh import Mesh, Waiting
@@ -99,10 +100,18 @@ def meet(
     ]
     mesh = Mesh(links, log, patience_seconds=patience_seconds, stop=stop, on_waiting=on_waiting)
     if listening is not None and folder is not None:
-        called = {peer: channel for peer, channel in channels.items() if isinstance(channel, DirectChannel)}
+        called = {
+            peer: way for peer, channel in channels.items() if (way := _direct_part(channel)) is not None
+        }
         context = listening_context(membership.certificate, folder)
         mesh.doorkeeper = Listener(listening, context, mesh.recognise, called)
     return mesh
+
+
+def _direct_part(channel: Channel) -> DirectChannel | None:
+    if isinstance(channel, FallbackChannel):
+        return channel.direct
+    return channel if isinstance(channel, DirectChannel) else None
 
 
 def direct_channels(
