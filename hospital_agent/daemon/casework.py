@@ -254,6 +254,7 @@ class Casework:
     ) -> None:
         """The job is over: journal its end and its last words, erase what rule A6 names."""
         journal, job = self.office.journal, case.entry.job
+        self.room.end(job)
         entry = replace(case.entry, status=status, phase=status.value, code=code, reason=reason)
         with journal.transaction():
             if evidence is not None:
@@ -265,7 +266,6 @@ class Casework:
             if inbox_id is not None:
                 journal.move_cursor(inbox_id)
             journal.record("ended", job=job, status=status.value, code=code, head=case.participation.head)
-        self.room.end(job)
         journal.empty_log()
         self.office.discard_snapshot(entry.snapshot_sha256)
         self.cases.pop(job, None)

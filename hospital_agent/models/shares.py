@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -31,7 +32,7 @@ def get_shares(folder: Path, job: str) -> tuple[BinaryShare, ...]:
     """The shares of a job's result. Raises: InputError: there are none here, or the file is damaged."""
     path = shares_path(folder, job)
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             count = len(arrays.files) // 2
             return tuple(BinaryShare(arrays[f"own{n}"], arrays[f"next{n}"]) for n in range(count))
     except FileNotFoundError:
@@ -40,7 +41,7 @@ def get_shares(folder: Path, job: str) -> tuple[BinaryShare, ...]:
             where=f"job {job}",
             remedy="Name a job whose tree stayed shared, and the compute parties that it had.",
         ) from None
-    except (ValueError, KeyError, OSError):
+    except (ValueError, KeyError, OSError, EOFError, BadZipFile):
         raise InputError(
             "the shares of the model are damaged", where=str(path), remedy="Restore the file from a backup."
         ) from None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hospital_agent.daemon import secret_work
 from hospital_agent.journal import JobStatus, Journal
 from shared.errors import InputError
 from shared.tree.prediction import predict
@@ -233,3 +234,34 @@ def test_a_plan_that_contradicts_itself_is_refused_at_once(
     answer = federation.cloud.people.post(f"/v1/studies/{name}/jobs", json=plan)
     assert answer.status_code == 422
     assert reason in answer.json()["detail"]
+
+
+def test_fewer_records_than_announced_end_the_job_for_all(
+    federation: LocalFederation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hospital's message of another length than its signed number of records gives."""
+    monkeypatch.setattr(
+        secret_work, "own_blocks", lambda blocks, records: [block[..., : records - 9] for block in blocks]
+    )
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET)
+    assert outcome.statuses == {JobStatus.FAILED}
+    document = federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()
+    assert (document["state"], document["failure"]) == ("FAILED", "share_inconsistent")
+    for entry in outcome.entries.values():
+        assert entry.code == "share_inconsistent"
+    for name in THREE:
+        assert not list((federation.hospitals[name].folder / "computing").iterdir())
+
+
+def test_a_fault_of_ours_in_a_program_ends_the_job_at_once(
+    federation: LocalFederation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a value that must not be told")
+
+    monkeypatch.setattr("hospital_agent.computing.id3.secret_id3", broken)
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET)
+    assert outcome.statuses == {JobStatus.FAILED}
+    reasons = {str(entry.reason) for entry in outcome.entries.values()}
+    assert any("ZeroDivisionError" in reason for reason in reasons)
+    assert not any("must not be told" in reason for reason in reasons)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ def expected() -> Tree:
     return measured_clinic.pooled_tree(rows, height=HEIGHT)
 
 
-def start(federation: RealFederation) -> str:
+def start(federation: RealFederation, **plan: Any) -> str:
     files: dict[str, Path] = measured_clinic.files(federation.folder / "records", parts())
     return federation.start_job(
         measured_clinic.SCHEMA,
@@ -47,6 +48,7 @@ def start(federation: RealFederation) -> str:
         mode="gain-ratio",
         max_depth=HEIGHT,
         secret={"compute_parties": ["h1", "h2", "h3"]},
+        **plan,
     )
 
 
@@ -86,3 +88,22 @@ def test_a_killed_cloud_relays_again(federation: RealFederation) -> None:
     federation.wait_for(job, "progress", 5)
     revive(federation.cloud)
     check(federation, job)
+
+
+def test_a_frozen_compute_party_is_named_then_lost(federation: RealFederation) -> None:
+    """The others say whom they wait for; the job pauses, then fails, and the late one learns that it did."""
+    deadlines = {"invite_seconds": 60, "round_seconds": 4, "pause_seconds": 4}
+    job = start(federation, deadlines=deadlines)
+    federation.wait_for(job, "progress", 4)
+    with federation.agents["h2"].frozen(), federation.people() as people:
+        federation.wait_for(job, "paused")
+        page = people.get(f"/v1/jobs/{job}").json()
+        assert page["longest_silent"] == "h2"
+        told = {member["id"]: member["progress"] for member in page["members"]}
+        assert {*told["h1"]["waiting_for"], *told["h3"]["waiting_for"]} & {"h2"}
+        federation.wait_for(job, "ended")
+        assert people.get(f"/v1/jobs/{job}").json()["failure"] == "member_lost"
+    federation.wait(
+        lambda: all(federation.entry(name, job).is_over for name in HOSPITALS), "the end at every agent"
+    )
+    assert {federation.entry(name, job).code for name in HOSPITALS} == {"member_lost"}
