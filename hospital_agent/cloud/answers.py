@@ -18,6 +18,7 @@ _DEFAULT_CODES: Final = {
     413: ErrorCode.TOO_LARGE,
     422: ErrorCode.CONTRIBUTION_REJECTED,
 }
+BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
 _MAX_DETAIL: Final = 500
 _INBOX_START: Final = '{"items":['
 _INBOX_END: Final = "]}"
@@ -53,9 +54,14 @@ def _document(body: bytes) -> dict[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def is_problem(body: bytes) -> bool:
-    """Whether it is a problem document with a code of the protocol, and so from the cloud itself."""
-    return _document(body).get("code") in frozenset(ErrorCode)
+def relay_fault(status: int, headers: Mapping[str, str], body: bytes) -> PeerError | BusyError:
+    """What an answer of the relay other than success means; a proxy's page is nobody's refusal."""
+    if status in BUSY_STATUSES or status >= 500:
+        return busy_error(status, headers)
+    refusal = refusal_of(status, body)
+    if isinstance(refusal, PeerError) and _document(body).get("code") == refusal.code.value:
+        return refusal
+    return BusyError(f"something on the way to the cloud answers HTTP {status}", cut=True)
 
 
 def printable(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 
 import httpx
 
-from hospital_agent.cloud.answers import busy_error, inbox_items, refusal_of
+from hospital_agent.cloud.answers import BUSY_STATUSES, busy_error, inbox_items, refusal_of
 from hospital_agent.cloud.connecting import clock_offset, open_http, read_capped, reason_of
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
@@ -31,7 +31,6 @@ MAX_INBOX_BYTES: Final = 2**27
 LONG_WAIT_SECONDS: Final = 25
 SHORT_WAIT_SECONDS: Final = 5
 _MESSAGES: Final = "/v1/messages"
-_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
 _GZIP_FROM_BYTES: Final = 512
 
 
@@ -176,7 +175,7 @@ class CloudClient:
         self.traffic.add_request(kind, response.request)
         self.traffic.add_response("receipt" if path == _MESSAGES else kind, response)
         self._body_bytes = response.num_bytes_downloaded
-        if response.status_code in _BUSY_STATUSES:
+        if response.status_code in BUSY_STATUSES:
             raise busy_error(response.status_code, response.headers)
         if not response.is_success:
             raise refusal_of(response.status_code, body)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import httpx
 
-from hospital_agent.cloud.answers import busy_error, refusal_of
+from hospital_agent.cloud.answers import relay_fault
 from hospital_agent.cloud.calls import Calls
 from hospital_agent.cloud.carriers import Deliver
 from hospital_agent.cloud.connecting import read_capped, reason_of
@@ -23,7 +23,6 @@ from shared.wire.relay import BATCH_HEADER, BATCH_TYPE, MAX_BATCH_BYTES, pack, p
 
 WAIT_SECONDS: Final = 10.0
 _SHORTEST_WAIT_SECONDS: Final = 2.0
-_BUSY_STATUSES: Final = frozenset({429, 502, 503, 504})
 _TRIES: Final = 4
 """Of one request; afterwards the way counts as cut."""
 
@@ -167,8 +166,6 @@ class LongPollCarrier:
             raise BusyError(f"the cloud cannot be reached: {reason_of(error)}", cut=cut) from None
         except httpx.DecodingError:
             raise PeerError(ErrorCode.MALFORMED, "the cloud's answer is not in its stated encoding") from None
-        if response.status_code in _BUSY_STATUSES:
-            raise busy_error(response.status_code, response.headers)
         if not response.is_success:
-            raise refusal_of(response.status_code, body)
+            raise relay_fault(response.status_code, response.headers, body)
         return response, body

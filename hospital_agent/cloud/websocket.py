@@ -23,7 +23,7 @@ from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side, State
 from websockets.utils import accept_key, generate_key
 
-from hospital_agent.cloud.answers import busy_error, is_problem, printable, refusal_of
+from hospital_agent.cloud.answers import printable, relay_fault
 from hospital_agent.cloud.calls import Calls
 from hospital_agent.cloud.carriers import Deliver, NoWebSocketError
 from hospital_agent.cloud.connecting import read_capped, reason_of
@@ -87,12 +87,10 @@ def _check_upgrade(response: httpx.Response, key: str) -> None:
             raise NoWebSocketError("the answer to the WebSocket's handshake is not the cloud's")
         return
     body = read_capped(response, _MAX_REFUSAL_BYTES)
-    if response.status_code in (429, 502, 503, 504):
-        raise busy_error(response.status_code, response.headers)
-    refusal = refusal_of(response.status_code, body)
-    # A page of a proxy, or the cloud's answer to a request that lost its upgrade, has no code of ours.
-    if isinstance(refusal, PeerError) and is_problem(body):
-        raise refusal
+    fault = relay_fault(response.status_code, response.headers, body)
+    if isinstance(fault, PeerError) or response.status_code == 429 or response.status_code >= 500:
+        raise fault
+    # A page of a proxy, or the cloud's answer to a request that lost its upgrade.
     raise NoWebSocketError(f"no WebSocket comes through (HTTP {response.status_code})")
 
 

@@ -136,7 +136,7 @@ class Relayed:
         self._lock = threading.Lock()
         self._carrier: Carrier | None = None
         self._waiting: deque[bytes] = deque()
-        self._refusal: PeerError | None = None
+        self._fault: PeerError | InternalError | None = None
         self._stop = threading.Event()
         self._bad_tries = 0
         self._told = ""
@@ -158,9 +158,11 @@ class Relayed:
                 self._carrier.send(parcel)
 
     def check(self) -> None:
-        """Raises: PeerError: the cloud refused for good."""
-        if self._refusal is not None:
-            raise PeerError(self._refusal.code, str(self._refusal))
+        """Raises: PeerError: the cloud refused for good. InternalError: the connection's thread ended by a bug."""
+        if isinstance(self._fault, PeerError):
+            raise PeerError(self._fault.code, str(self._fault))
+        if self._fault is not None:
+            raise InternalError(str(self._fault))
 
     def leave(self, peer: AgentId) -> None:
         """The channel of that peer is closed."""
@@ -188,7 +190,10 @@ class Relayed:
                 self._say(f"the relay is not there: {busy}")
                 self._stop.wait(jitter.next_wait(busy.retry_after_seconds))
             except PeerError as refusal:
-                self._refusal = refusal
+                self._fault = refusal
+                break
+            except Exception as error:  # a bug must end the job at once, not leave the others waiting
+                self._fault = InternalError(f"the relay's thread ended by {type(error).__name__}")
                 break
         self._wake_all()
 

@@ -199,6 +199,24 @@ def test_a_fixed_way_does_not_fall_back(cloud: CloudUnderTest) -> None:
             assert fetch(other.channel("h1")) == b"frame"
 
 
+@pytest.mark.parametrize("way", ["auto", "long-poll"])
+def test_a_proxys_page_is_no_refusal_of_the_clouds(cloud: CloudUnderTest, way: str) -> None:
+    job, told = computing_job(cloud), []
+    with (
+        middlebox(port_of(cloud), "forbid_all") as box,
+        relayed(cloud, job, "h1", ["h2"], url=box.url, way=way, told=told) as first,
+        relayed(cloud, job, "h2", ["h1"]) as other,
+    ):
+        first.channel("h2").send(b"frame")
+        end = time.monotonic() + 10
+        while not any("answers HTTP 403" in line for line in told):
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert first.channel("h2").receive() is None
+        box.habit = "pass"
+        assert fetch(other.channel("h1")) == b"frame"
+
+
 def test_a_short_outage_does_not_end_in_long_polls(cloud: CloudUnderTest) -> None:
     job, told = computing_job(cloud), []
     with middlebox(port_of(cloud)) as box:

@@ -14,12 +14,13 @@ from typing import Literal
 
 from tests.support.proxies import Listener
 
-Habit = Literal["pass", "forbid", "strip", "swallow", "hang_up", "bad_gateway"]
+Habit = Literal["pass", "forbid", "strip", "swallow", "hang_up", "bad_gateway", "forbid_all"]
 """With a WebSocket's handshake: let it pass; answer 403 with a page; take the upgrade out of it; let the handshake
-pass and nothing after it; close the connection; answer 502."""
+pass and nothing after it; close the connection; answer 502. `forbid_all`: 403 to every request."""
 _PIECE = 2**16
 _PAGES = {
     "forbid": b"HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: 7\r\n\r\n<html/>",
+    "forbid_all": b"HTTP/1.1 403 Forbidden\r\ncontent-type: text/html\r\ncontent-length: 7\r\n\r\n<html/>",
     "bad_gateway": b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n",
 }
 
@@ -48,7 +49,7 @@ class Middlebox:
         head = _read_head(client)
         is_websocket = b"upgrade: websocket" in head.lower()
         self.handshakes += is_websocket
-        habit = self.habit if is_websocket else "pass"
+        habit = self.habit if is_websocket or self.habit == "forbid_all" else "pass"
         if habit == "hang_up":
             return
         if habit in _PAGES:
