@@ -55,9 +55,7 @@ def posts() -> dict[AgentId, Post]:
     return {A: first, B: second}
 
 
-def play(
-    table: Table, relay: dict[AgentId, Post], rounds: int, after: dict[int, threading.Event]
-) -> list[bool]:
+def play(table: Table, relay: dict[AgentId, Post], rounds: int) -> list[bool]:
     """Both members swap messages. Returns: what a was told of its ways."""
     told: list[bool] = []
 
