@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.counting import measure_counting
+from bench.gain_ratio import figures as gain_ratio_figures
+from bench.gain_ratio import measure_gain_ratio, plot_gain_ratio, print_gain_ratio
 from bench.level import CELLS, QUICK_CELLS, measure_level, print_level
 from bench.machine import describe_machine
 from bench.mpc_id3 import figures as id3_figures
@@ -29,6 +31,8 @@ WIDTH: Final = 118
 COUNTED_ROWS: Final = 10**7
 QUICK_COUNTED_ROWS: Final = 10**6
 PLOT_FILE: Final = Path(".bench/scaling.svg")
+GAIN_RATIO_PLOT: Final = "gain-ratio.svg"
+"""Beside the other plot."""
 
 
 class Part(StrEnum):
@@ -41,6 +45,7 @@ class Part(StrEnum):
     COUNTING = "counting"
     RELAY = "relay"
     ID3 = "id3"
+    GAIN_RATIO = "gain-ratio"
     ALL = "all"
 
 
@@ -51,6 +56,7 @@ class Bench:
     key_bits: tuple[int, ...]
     quick: bool
     svg: Path
+    long: bool = False
     console: Console = field(default_factory=lambda: Console(width=WIDTH, highlight=False))
     found: dict[str, Any] = field(default_factory=dict)
     _primitives: dict[int, PrimitiveCosts] = field(default_factory=dict)
@@ -115,10 +121,20 @@ class Bench:
         print_id3(compared, self.console)
         self.found["id3"] = id3_figures(compared)
 
+    def gain_ratio(self) -> None:
+        """Mode G with three processes, and how it grows."""
+        sweeps = measure_gain_ratio(quick=self.quick, long=self.long)
+        print_gain_ratio(sweeps, self.console)
+        file = self.svg.with_name(GAIN_RATIO_PLOT)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(plot_gain_ratio(sweeps), encoding="utf-8")
+        self.console.print(f"plot: {file}")
+        self.found["gain_ratio"] = gain_ratio_figures(sweeps)
+
     def steps(self, part: Part) -> list[Callable[[], None]]:
         """The measurements of a part, in order."""
-        order = (Part.PRIMITIVES, Part.PPSDT, Part.LEVEL, Part.SCALING, Part.COUNTING, Part.RELAY, Part.ID3)
-        return [getattr(self, each.value) for each in (order if part is Part.ALL else (part,))]
+        order = tuple(each for each in Part if each is not Part.ALL)
+        return [getattr(self, each.name.lower()) for each in (order if part is Part.ALL else (part,))]
 
 
 def main(
@@ -130,6 +146,9 @@ def main(
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: about a minute.")] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="Mode G also at a million rows: some minutes.")
+    ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Also write all figures to FILE.")
     ] = None,
@@ -139,7 +158,7 @@ def main(
     chosen = tuple(key_bits or ((2048,) if quick else (2048, 3072)))
     if not set(chosen) <= set(KEY_BITS):
         raise typer.BadParameter("a Paillier key has 2048, 3072 or 4096 bits", param_hint="--key-bits")
-    bench = Bench(chosen, quick, svg)
+    bench = Bench(chosen, quick, svg, long)
     bench.console.print(describe_machine())
     begun = time.monotonic()
     for step in bench.steps(part):
