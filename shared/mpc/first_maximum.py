@@ -24,8 +24,8 @@ from shared.mpc.ring import U8
 from shared.mpc.selection import negated
 from shared.mpc.sharing import BinaryShare, Share, concatenate_binary, public_binary_share
 
-COMPARISONS_AT_ONCE: Final = 2**20
-"""Groups grow as long as no more pairs than this are compared at once: about 60 bytes each are held."""
+COMPARISONS_AT_ONCE: Final = 2**19
+"""Groups grow as long as no more pairs than this are compared at once; P0 holds some 300 bytes for each."""
 
 
 def all_of(party: Party, rows: Sequence[BinaryShare]) -> Program[BinaryShare]:

@@ -14,7 +14,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.errors import InternalError
+from shared.errors import InputError, InternalError
 from shared.mpc.bits import pack
 from shared.mpc.ring import U8, Words
 from shared.tree.counting import Row
@@ -59,9 +59,16 @@ class Layout:
 
     @classmethod
     def of(cls, schema: Schema, records: int) -> Self:
-        """Raises: InternalError: more records than a table of F holds."""
+        """Raises: InternalError: more records than a table holds. InputError: an attribute without listed values."""
         if not 0 <= records <= MOST_RECORDS:
             raise InternalError(f"mode I takes at most {MOST_RECORDS} records")
+        for attribute in schema.attributes:
+            if not attribute.values:
+                raise InputError(
+                    "mode I asks for one of listed values, and this attribute lists none",
+                    where=f"attribute {attribute.name!r}",
+                    remedy="Cut it at public points, or train by gain ratio.",
+                )
         values = np.array([len(attribute.values) for attribute in schema.attributes], np.intp)
         return cls(values, schema.class_count, records)
 

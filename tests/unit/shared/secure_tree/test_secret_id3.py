@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.errors import InternalError
+from shared.errors import InputError, InternalError
 from shared.mpc import lookup
 from shared.mpc.local import LocalRun, Tap, run_local
 from shared.mpc.sharing import split_binary
@@ -20,7 +20,7 @@ from shared.tree.counting import Row, count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Tree
-from shared.tree.schema import Schema
+from shared.tree.schema import Attribute, Schema
 from tests.support import reference_data
 from tests.support.mpc import seeded_random_bytes
 from tests.support.tree_strategies import Sample, make_schema, rules, samples
@@ -194,3 +194,9 @@ def test_codes_outside_the_schema_are_refused(row: tuple[int, ...]) -> None:
 def test_too_many_records_are_refused() -> None:
     with pytest.raises(InternalError, match="at most"):
         Layout.of(make_schema((2,), 2), MOST_RECORDS + 1)
+
+
+def test_an_attribute_without_listed_values_is_refused() -> None:
+    schema = Schema((Attribute("age", ()),), "class", ("a", "b"))
+    with pytest.raises(InputError, match="attribute 'age': mode I asks for one of listed values"):
+        Layout.of(schema, 1)
