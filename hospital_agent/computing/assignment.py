@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.metadata import version
 from typing import Final
 
 from hospital_agent.links.direct import Address
@@ -20,8 +21,8 @@ from shared.secure_tree.contributing import party_index
 from shared.wire.manifest import Manifest
 from shared.wire.secret import SecretSpec
 
-_PROGRAM: Final = b"privet secret job 1"
-"""Changes whenever a program would send other messages than before: a log of the old ones is then refused."""
+_PROGRAM: Final = f"privet secret job {version('privet')}"
+"""Another version may send other messages: a log of this one's is refused there."""
 
 
 @dataclass(frozen=True)
@@ -117,4 +118,4 @@ class Assignment:
     @property
     def log_context(self) -> bytes:
         """What a log of frames belongs to."""
-        return hashlib.sha256(_PROGRAM + self.mh + self.own.encode()).digest()
+        return hashlib.sha256(_PROGRAM.encode() + self.mh + self.own.encode()).digest()

@@ -9,10 +9,10 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from hospital_agent.cloud import Patience
 from hospital_agent.computing.assignment import Assignment
@@ -21,7 +21,7 @@ from hospital_agent.computing.modes import SecretMode
 from hospital_agent.computing.standing import Place
 from hospital_agent.files import make_private_folder
 from hospital_agent.links.channel import Channel
-from hospital_agent.links.direct import DirectChannel
+from hospital_agent.links.fallback import FallbackChannel
 from hospital_agent.links.frame_log import FrameLog
 from hospital_agent.links.meeting import direct_channels, listen, meet
 from hospital_agent.links.mesh import Mesh, StoppedError, repeatable
@@ -38,6 +38,9 @@ from shared.errors import (
 )
 from shared.ids import AgentId
 from shared.mpc.ring import Words
+
+if TYPE_CHECKING:
+    from socket import socket
 
 FOLDER: Final = "computing"
 _SUFFIX: Final = ".frames"
@@ -198,30 +201,37 @@ class _Task:
         self._news.put(News(self.place.job, finished, failure))
 
     def _meet(self) -> Mesh:
+        """Every peer through the cloud, and compute parties directly while they can be reached."""
         work, task = self._work, self._work.assignment
         deadlines = task.manifest.deadlines
-        others = [agent for agent in task.linked if agent in task.compute_parties]
-        channels: dict[AgentId, Channel] = {}
+        way = Relayed(work.door, task.linked, way=work.way, patience=work.patience, tell=work.tell)
+        channels: dict[AgentId, Channel] = {agent: way.channel(agent) for agent in task.linked}
         if task.index is not None:
-            channels.update(direct_channels(task.own, others, task.addresses))
-        relayed = [agent for agent in task.linked if agent not in channels]
-        self.place.channel = (
-            "direct" if any(isinstance(c, DirectChannel) for c in channels.values()) else "relayed"
-        )
-        if relayed:
-            way = Relayed(work.door, relayed, way=work.way, patience=work.patience, tell=work.tell)
-            channels |= {agent: way.channel(agent) for agent in relayed}
-        listening = None
-        with suppress(KeyError):
-            if work.listen is not None and task.addresses[task.own]:
-                listening = listen(*work.listen)
+            others = [agent for agent in task.linked if agent in task.compute_parties]
+            for agent, direct in direct_channels(task.own, others, task.addresses).items():
+                channels[agent] = FallbackChannel(direct, channels[agent], tell=partial(self._changed, agent))
+                self.place.channel = "direct"
         return meet(
             task.membership,
             channels,
             self._log,
-            listening=listening,
+            listening=self._listen(),
             folder=self._folder,
             patience_seconds=deadlines.round_seconds + deadlines.pause_seconds + _GRACE_SECONDS,
             stop=self._stop,
             on_waiting=self.place.wait,
         )
+
+    def _listen(self) -> socket | None:
+        """The door for direct connections; the relay does without it where the address cannot be had."""
+        if self._work.listen is None:
+            return None
+        try:
+            return listen(*self._work.listen)
+        except InputError as error:
+            self._work.tell(f"{error} Frames go through the cloud meanwhile.")
+            return None
+
+    def _changed(self, peer: AgentId, is_direct: bool) -> None:
+        self.place.channel = "direct" if is_direct else "relayed"
+        self._work.tell(f"frames to {peer} go {'directly' if is_direct else 'through the cloud'}")

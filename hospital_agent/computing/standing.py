@@ -33,7 +33,7 @@ class Place:
     phase: str = "sharing records"
     standing: Standing | None = None
     waiting: Waiting | None = None
-    channel: str | None = None
+    channel: str = "relayed"
     _layer_times: list[float] = field(default_factory=list)
 
     def enter(self, phase: str) -> None:

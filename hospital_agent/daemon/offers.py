@@ -216,7 +216,12 @@ class OfferDesk:
                 if peer.id == self.office.own and peer.direct is not None
             }
             mh = hashlib.sha256(manifest.canonical()).digest()
-            direct = choose_endpoint(self.office.settings.compute, taken, private, mh)
+            try:
+                direct = choose_endpoint(self.office.settings.compute, taken, private, mh)
+            except InputError as error:
+                self.office.progress.warn(
+                    f"{error} Frames of this job go through the cloud.", job=manifest.job
+                )
         # Of a tree that stays shared, only the members that are told the classes ask.
         asks = manifest.secret.purpose == "train" or manifest.secret.receives(self.office.own)
         return {"records": snapshot.row_count if asks else 0, "direct": direct}

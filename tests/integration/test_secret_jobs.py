@@ -11,6 +11,7 @@ import pytest
 
 from hospital_agent.daemon import secret_work
 from hospital_agent.journal import JobStatus, Journal
+from hospital_agent.links.meeting import listen
 from shared.errors import InputError
 from shared.tree.prediction import predict
 from shared.tree.schema import Schema
@@ -96,6 +97,18 @@ def test_mode_gain_ratio_grows_the_tree_of_the_pooled_records(
     assert outcome.statuses == {JobStatus.COMPLETE}
     tree = measured_clinic.pooled_tree(pooled(hospitals), height=3, min_node=20, min_child=7)
     assert {model.tree_sha256 for model in outcome.models.values()} == {tree.sha256}
+
+
+def test_a_port_that_is_taken_costs_the_direct_way_and_not_the_job(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    with listen("127.0.0.1", 0) as taken:
+        for name in THREE:
+            federation.hospitals[name].compute = {"listen": f"127.0.0.1:{taken.getsockname()[1]}"}
+        outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    assert {told["channel"] for told in progress(federation, outcome.job).values() if told} == {"relayed"}
+    assert "go through the cloud" in federation.hospitals["h1"].output.getvalue()
 
 
 def test_thresholds_can_stand_on_a_public_grid(federation: LocalFederation, tmp_path: Path) -> None:
