@@ -34,8 +34,10 @@ _ACKNOWLEDGE_BYTES: Final = WINDOW_BYTES // 4
 _ACKNOWLEDGE_FRAMES: Final = 256
 _ASK_SECONDS: Final = (0.25, 15.0)
 """First and longest wait before a silent peer is asked again."""
-_AGAIN_SECONDS: Final = 0.5
-"""On a way that was not cut, what was sent more recently is taken to be still under way."""
+_AGAIN_SECONDS: Final = 10.0
+"""On a way that was not cut, a peer that asks for the same frame for less long is only slow: it is under way."""
+_GAP_SECONDS: Final = 2.0
+"""What is sent again because of a gap needs so long to arrive, before the same gap counts as another one."""
 _NONCE_BYTES: Final = 12
 
 
@@ -63,7 +65,8 @@ class Link:
         self._live = False
         self._cuts = channel.cuts
         self._patience = _ASK_SECONDS[0]
-        self._asked_at = self._sent_at = clock()
+        self._asked_at = clock()
+        self._wanted = self._gap = (-1, 0.0)
         self._heard = False
         self._acknowledged = 0
         self._expected = 0
@@ -183,7 +186,7 @@ class Link:
             first = self._next_number - len(self._kept)
             self._sent_up_to = max(self._sent_up_to, first)
             for number in range(self._sent_up_to, self._next_number):
-                self._send(self._kept[number - first])
+                self.channel.send(self._kept[number - first])
             self._sent_up_to, moved = self._next_number, True
         while self._contents and self._has_room:
             round_number, taken, contents = self._contents[0]
@@ -208,7 +211,7 @@ class Link:
         self._kept.append(frame)
         self._kept_bytes += len(frame)
         if self._heard:
-            self._send(frame)
+            self.channel.send(frame)
             self._sent_up_to = self._next_number
         elif not self._live:
             self._drop_kept(lambda: self._kept_bytes > WINDOW_BYTES)
@@ -216,10 +219,6 @@ class Link:
     def _drop_kept(self, too_many: Callable[[], bool]) -> None:
         while self._kept and too_many():
             self._kept_bytes -= len(self._kept.popleft())
-
-    def _send(self, frame: Frame) -> None:
-        self._sent_at = self._clock()
-        self.channel.send(frame)
 
     # --- what comes -------------------------------------------------------------------------------------------
 
@@ -312,7 +311,7 @@ class Link:
             return
         self.refused[Refusal.OUT_OF_ORDER] += 1
         if self._clock() - self._asked_at >= _ASK_SECONDS[0]:
-            self.say(ask=True)
+            self.say(ask=True, gap=True)
 
     def _acknowledge_up_to(self, number: int) -> None:
         self._acknowledged = max(self._acknowledged, number)
@@ -324,14 +323,14 @@ class Link:
         """The program has sent and received everything; from here on the peer is told so."""
         self._done = True
 
-    def say(self, *, ask: bool = False, answer: bool = False) -> None:
+    def say(self, *, ask: bool = False, answer: bool = False, gap: bool = False) -> None:
         """Tell the peer which frame is expected next; ask: and to send from there; answer: and to tell the same."""
         self._log.flush()
         self._counter += 1
         self._unacknowledged_frames = self._unacknowledged_bytes = 0
         if ask:
             self._asked_at = self._clock()
-        control = Control(self._epoch, self._counter, self._expected, ask, answer, self._done)
+        control = Control(self._epoch, self._counter, self._expected, ask, answer, self._done, gap)
         self.channel.send(self._sealer.seal_control(control, random_bytes(_NONCE_BYTES)))
 
     def remind(self) -> None:
@@ -356,12 +355,28 @@ class Link:
             self._acknowledged = control.expected
         self._acknowledge_up_to(control.expected)
         was_heard, self._heard = self._heard, True
-        if control.ask:
-            self._send_again_from(control.expected, at_once=is_new_start or not was_heard)
+        if control.ask and (is_new_start or not was_heard or self._is_lost(control)):
+            self._send_again_from(control.expected)
         if control.answer:
             self.say(ask=True)
 
-    def _send_again_from(self, number: int, *, at_once: bool) -> None:
+    def _is_lost(self, control: Control) -> bool:
+        """Whether the frame asked for is lost on a way that was not cut, and not merely slow."""
+        number, now = control.expected, self._clock()
+        if control.gap:
+            again = self._gap[0] != number or now - self._gap[1] >= _GAP_SECONDS
+            self._gap = (number, now) if again else self._gap
+            return again
+        if number >= self._sent_up_to:
+            return False
+        if self._wanted[0] != number:
+            self._wanted = (number, now)
+        if now - self._wanted[1] < _AGAIN_SECONDS:
+            return False
+        self._wanted = (number, now)
+        return True
+
+    def _send_again_from(self, number: int) -> None:
         if number >= self._next_number:
             return
         if number < self._next_number - len(self._kept):
@@ -370,5 +385,4 @@ class Link:
                     f"{self.peer} asks again for frame {number}; the program runs again over the log"
                 )
             raise RefusedFrameError(Refusal.REPEATED)
-        if at_once or self._clock() - self._sent_at >= _AGAIN_SECONDS:
-            self._sent_up_to = min(self._sent_up_to, number)
+        self._sent_up_to = min(self._sent_up_to, number)

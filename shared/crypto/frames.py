@@ -72,7 +72,8 @@ class Control:
     """What a link says outside the order of frames. (epoch, counter) grows with every control frame of a sender.
 
     epoch: the sender's starts so far. expected: the number of the next frame it has not. ask: send from there, again
-    if need be. answer: say what you expect. done: nothing more will be sent or expected.
+    if need be. gap: a later frame has come, so that one is lost. answer: say what you expect. done: nothing more will
+    be sent or expected.
     """
 
     epoch: int
@@ -81,6 +82,7 @@ class Control:
     ask: bool = False
     answer: bool = False
     done: bool = False
+    gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,7 @@ class FrameSealer:
 
     def seal_control(self, control: Control, nonce: bytes) -> bytes:
         """A control frame. nonce: 12 random bytes."""
-        flags = control.ask | control.answer << 1 | control.done << 2
+        flags = control.ask | control.answer << 1 | control.done << 2 | control.gap << 3
         content = _CONTROL_CONTENT.pack(control.epoch, control.counter, control.expected, flags)
         header = self._control_prefix + nonce
         return header + self._control.encrypt(nonce, content, header)
@@ -183,7 +185,7 @@ class FrameOpener:
         except InvalidTag:
             raise RefusedFrameError(Refusal.FORGED) from None
         epoch, counter, expected, flags = _CONTROL_CONTENT.unpack(content)
-        return Control(epoch, counter, expected, bool(flags & 1), bool(flags & 2), bool(flags & 4))
+        return Control(epoch, counter, expected, *(bool(flags >> place & 1) for place in range(4)))
 
     def _why_not(self, head: bytes) -> Refusal:
         if len(head) < _MANIFEST.stop or head[:3] != _VERSION or head[3:4] not in (_DATA, _CONTROL):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -212,3 +213,40 @@ def test_a_way_that_nobody_reads_is_not_filled_for_ever() -> None:
         link.service()
     assert not link.sent
     assert sum(len(frame) for frame in wire.carried) < 2000
+
+
+def test_a_slow_way_is_not_filled_with_repetitions() -> None:
+    """Frames that take long are asked for now and then; only what is lost for good is sent again."""
+    clock, wire = Clock(), Wire()
+    sender = Link(pair_of(A, B), wire.ends[0], NoLog(), 0, clock)
+    receiver = Link(pair_of(B, A), wire.ends[1], NoLog(), 0, clock)
+    sender.go_live()
+    receiver.go_live()
+    for link in (sender, receiver, sender):
+        link.service()
+    words = np.arange(500, dtype=np.uint8)
+    sender.queue([words])
+    receiver.expect([Spec.of(words)])
+    slow = deque[bytes]()
+    while not receiver.complete:
+        clock.seconds += 3.0
+        sender.service()
+        slow.extend(wire.ends[1].arrived)
+        wire.ends[1].arrived.clear()
+        if slow:
+            wire.ends[1].arrived.append(slow.popleft())
+        receiver.service()
+        receiver.remind()
+    data = [frame for frame in wire.carried if frame[3:4] == b"d"]
+    assert len(data) == len(set(data)) == 8
+    # The last frame is lost without a cut: the receiver gets it in the end.
+    sender.queue([WORDS])
+    receiver.take_message()
+    receiver.expect([Spec.of(WORDS)])
+    wire.faults.append("drop")
+    for _ in range(20):
+        clock.seconds += 3.0
+        sender.service()
+        receiver.service()
+        receiver.remind()
+    assert receiver.complete
