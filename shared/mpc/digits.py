@@ -53,7 +53,8 @@ class Digits:
         if self.width_bits > bits_of(numbers.dtype):
             raise ValueError(f"{self.width_bits} bits were asked of words of {numbers.dtype}")
         if self.bits == 4 and self.padding == 0 and self.width_bits == bits_of(numbers.dtype):
-            lanes = np.ascontiguousarray(numbers.view(np.uint16).reshape(-1, numbers.itemsize // 2).T)
+            lanes = np.ascontiguousarray(numbers).view(np.uint16).reshape(-1, numbers.itemsize // 2)
+            lanes = np.ascontiguousarray(lanes.T)
             digits = lanes[:, None, :] >> _NIBBLES
             digits &= np.uint16(15)
             return np.asarray(digits.reshape(self.count, len(numbers)))

@@ -1,8 +1,8 @@
-"""Replicated shares of arrays: what a party holds, what can be done without a message, splitting and combining.
+"""Replicated shares of arrays: what a party holds, what can be done without a message, and splitting.
 
 x = x_0 + x_1 + x_2 (arithmetic) or x_0 ^ x_1 ^ x_2 (binary); party i holds parts i and i+1 (protocol section 9).
-A share's text shows shape and ring only. Putting parts together again is `shared.mpc.opening`'s business alone;
-`combine_parts` is for those who were given all three on purpose: result parties, and tests.
+A share's text shows shape and ring only. Putting parts together again is `shared.mpc.opening`'s business, and
+`shared.secure_tree.sealed_result`'s for those who are given all three on purpose: result parties.
 """
 
 from __future__ import annotations

@@ -43,7 +43,9 @@ def decide(party: Party, plan: GainRatioPlan, best: Candidates, sizes: Share) ->
     slots = len(sizes)
     programs: list[Program[Any]] = [sign_bits(party, -best.numerators)]
     if plan.rules.min_node > 1:
-        programs.append(sign_bits(party, add_public(party, sizes, -plan.rules.min_node)))
+        # Bounds come from a manifest and may not fit the ring; none above the number of records makes a difference.
+        least = min(plan.rules.min_node, plan.records + 1)
+        programs.append(sign_bits(party, add_public(party, sizes, -least)))
     positive, *small = yield from together(*programs)
     splits = unpack_bits(positive, slots)
     if small:

@@ -78,6 +78,14 @@ def test_what_a_sign_costs(dtype: Any, rounds: int, sent: float) -> None:
     assert_cost(run, rounds=rounds, elements=640, bytes_per_element=sent)
 
 
+def test_signs_of_numbers_that_do_not_lie_side_by_side() -> None:
+    table = np.arange(150, dtype=np.int64).reshape(50, 3) - 75
+    for dtype in (U32, U64):
+        column = tuple(share[:, 1] for share in arithmetic(table, dtype))
+        run = run_and_open(sign_bits, column)
+        assert np.array_equal(unpack(run.value, 50).astype(bool), table[:, 1] < 0)
+
+
 def test_signs_of_many_numbers() -> None:
     """More than one block of tables, the last one not full."""
     values = np.random.default_rng(2).integers(0, 2**64, 2**14 + 100, dtype=np.uint64)

@@ -57,6 +57,13 @@ def test_one_record() -> None:
     assert train(sample, GainRatioRules(height=3)).layers == ((GroupLeaf(2),),)
 
 
+@pytest.mark.parametrize("bound", [39, 40, 41, 2**31, 2**32, 2**32 + 3, 2**46])
+def test_bounds_above_all_words(bound: int) -> None:
+    sample = random_sample(40, 2, 2, seed=1)
+    for rules in (GainRatioRules(height=2, min_node=bound), GainRatioRules(height=2, min_child=bound)):
+        assert_equal_trees(sample, train(sample, rules))
+
+
 @pytest.mark.parametrize("label_count", [1, 2])
 def test_one_class_and_constant_columns(label_count: int) -> None:
     keys = np.array([[3] * 9, list(range(9))], np.uint32)
