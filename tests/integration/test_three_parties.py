@@ -142,7 +142,7 @@ def test_a_party_that_lost_its_log_gets_everything_again(tmp_path: Path) -> None
         assert_right(three.results(), 3000)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_connections_that_are_delayed_cut_and_reordered(tmp_path: Path, seed: int) -> None:
     with parties(tmp_path, 800) as three, ExitStack() as stack:
         proxies = [stack.enter_context(chaos_proxy(port, 10 * seed + port % 3)) for port in three.ports]
