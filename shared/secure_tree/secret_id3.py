@@ -32,7 +32,7 @@ from shared.tree.schema import Schema
 
 MEMBERS_KEPT: Final = 2**26
 """Entries of membership vectors that are kept for one level (8 bytes each); a larger level is grown in parts."""
-MEMBERS_AT_ONCE: Final = 2**23
+MEMBERS_AT_ONCE: Final = 2**24
 """Entries of membership vectors that are multiplied at once."""
 
 

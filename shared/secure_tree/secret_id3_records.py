@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.mpc.arithmetic import multiply
+from shared.mpc.arithmetic import multiply, product_terms, reshare
 from shared.mpc.conversion import bits_to_arithmetic
 from shared.mpc.matrices import SecretMatrix
 from shared.mpc.program import Party, Program, together
@@ -116,8 +116,13 @@ def members_and_cells(
         a count of such a child. Leaks: nothing.
     """
     counted = np.flatnonzero(~kids.is_last)
-    values = records.values[kids.row[counted]]
-    members = values if above is None else (yield from multiply(party, above[kids.parent[counted]], values))
+    rows = kids.row[counted]
+    if above is None:
+        members = records.values[rows]
+    else:
+        # What is gathered is let go before the exchange, which needs memory of its own.
+        terms = product_terms(above[kids.parent[counted]], records.values[rows])
+        members = yield from reshare(party, terms)
     asked = records.layout.cells_of(np.asarray(kids.is_open.any(axis=0)))
     some = yield from records.cells.multiplied(party, members, asked)
     cells = some.map(lambda part: _spread(part, asked, cells_above.shape[1]))
