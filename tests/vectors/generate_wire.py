@@ -55,6 +55,61 @@ def manifest() -> dict[str, Any]:
     }
 
 
+def secret_manifest() -> dict[str, Any]:
+    """A manifest of mode gain-ratio: numbers in fixed point, listed values to test, and the block of secret jobs."""
+    schema = {
+        "attributes": [
+            {
+                "cuts": None,
+                "name": "age",
+                "numeric": {"decimals": 1, "maximum": "120", "minimum": "0"},
+                "values": [],
+            },
+            {"cuts": None, "name": "ward", "treat_as": "equality", "values": ["a", "b", "c"]},
+        ],
+        "class": {"labels": ["ill", "well"], "name": "outcome"},
+    }
+    secret = {
+        "compute_parties": ["h3", "h1", "h2"],
+        "grid": [{"attribute": 0, "step": "0.5"}],
+        "max_records": 1048576,
+        "model": None,
+        "open_empty": False,
+        "purpose": "train",
+        "result": "open",
+        "result_parties": ["h1", "h3"],
+    }
+    changes = {"criterion": "gain-ratio", "disclosure": "class", "max_depth": 5, "max_shrinks": 0}
+    return {
+        **manifest(),
+        **changes,
+        "profile": "secret-gainratio",
+        "schema": schema,
+        "secret": secret,
+        "skip_known": False,
+    }
+
+
+def progress() -> dict[str, Any]:
+    """A report of a compute party."""
+    return {
+        "agent": "h1",
+        "channel": "relayed",
+        "job": H16,
+        "layer": 2,
+        "layers": 5,
+        "part": "compute",
+        "phase": "group maximum",
+        "remaining_seconds": None,
+        "rounds": 412,
+        "seconds": 3,
+        "sent_bytes": 1234567,
+        "time": 1700000000,
+        "waiting_for": ["h2"],
+        "waiting_seconds": 4,
+    }
+
+
 def signed(kind: str, body: dict[str, Any], sender: str = "h1", to: str = "cloud") -> dict[str, Any]:
     """An envelope with a signature-shaped signature."""
     envelope = {
@@ -88,6 +143,10 @@ def samples() -> dict[str, dict[str, Any]]:
         "Manifest": manifest(),
         "JobOffer": {"manifest": manifest()},
         "JobAccept": accept,
+        "JobAccept of a secret job": accept
+        | {"direct": {"certificate_sha256": H32, "host": "10.0.0.5", "port": 8720}, "records": 120},
+        "Manifest of a secret job": secret_manifest(),
+        "SignedProgress": {"progress": progress(), "signature": H64},
         "JobDecline": {"code": "policy_min_hospitals", "mh": H32},
         "Roster": {"accepts": accepts, "certificates": [C1, C1, C2], "roster_hash": H32},
         "RoundOpen": {
