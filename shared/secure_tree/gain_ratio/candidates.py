@@ -17,7 +17,8 @@ from shared.mpc.conversion import bits_to_arithmetic
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import U32, Words
 from shared.mpc.sharing import BinaryShare, Share, public_binary_share
-from shared.secure_tree.gain_ratio.knock_out import by_numerator, knock_out
+from shared.secure_tree.gain_ratio.knock_out import by_pairs, knock_out
+from shared.secure_tree.gain_ratio.matches import by_numerator
 from shared.secure_tree.gain_ratio.numerators import ColumnScores
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, as_words
 
@@ -57,7 +58,7 @@ def best_columns(
     words = [_binary_rows(codes, size), public_binary_share(party.index, columns)]
     if plan.has_grid:
         words.append(_binary_rows([next_codes(code) for code in codes], size))
-    (numerators, valid), words = yield from knock_out(party, entrants, words, by_numerator)
+    (numerators, valid), words = yield from knock_out(party, entrants, words, by_pairs(by_numerator))
     flags = yield from bits_to_arithmetic(party, unpack_bits(valid[0], plan.records), U32)
     numbers = Share(
         np.stack([numerators.own[0, : plan.records], denominators.own]),

@@ -20,8 +20,9 @@ from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32, Words
 from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
+from shared.secure_tree.gain_ratio.all_pairs import by_fractions
 from shared.secure_tree.gain_ratio.candidates import NO_TEST, Candidates, where_flag
-from shared.secure_tree.gain_ratio.knock_out import by_fraction, knock_out
+from shared.secure_tree.gain_ratio.knock_out import knock_out
 from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR
 
 
@@ -79,7 +80,7 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
         firsts, lasts = others[1]
         fractions = _joined([firsts[0], fractions, lasts[0]], axis=1)
         words = [_joined(list(parts), axis=0) for parts in zip(firsts[1], words, lasts[1], strict=True)]
-    best, words = yield from knock_out(party, [fractions[0], fractions[1]], words, by_fraction)
+    best, words = yield from knock_out(party, [fractions[0], fractions[1]], words, by_fractions)
     return Candidates(best[0][0], best[1][0], [word[0] for word in words])
 
 
@@ -90,7 +91,7 @@ def _best_of_blocks(
     narrow = _fractions(party, candidates, blocks)
     wide = yield from widen(party, narrow, LOWEST_NUMERATOR)
     words = [word.map(blocks.rows) for word in candidates.words]
-    best, words = yield from knock_out(party, [wide[0], wide[1]], words, by_fraction)
+    best, words = yield from knock_out(party, [wide[0], wide[1]], words, by_fractions)
     return _joined([best[0], best[1]], axis=0).reshape(2, -1, 1), [word.reshape(-1, 1) for word in words]
 
 

@@ -13,7 +13,8 @@ from shared.mpc.program import Party, Program, Spec
 from shared.mpc.ring import U8
 from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, concatenate_binary, public_binary_share
-from shared.secure_tree.gain_ratio.knock_out import by_count, knock_out
+from shared.secure_tree.gain_ratio.knock_out import by_pairs, knock_out
+from shared.secure_tree.gain_ratio.matches import by_count
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
 
 
@@ -71,7 +72,9 @@ def leaf_labels(
     """
     by_class = concatenate(list(counts)).map(lambda part: np.ascontiguousarray(part.T))
     names = np.repeat(np.arange(plan.classes, dtype=plan.label_dtype)[:, None], by_class.shape[1], axis=1)
-    _, [labels] = yield from knock_out(party, [by_class], [public_binary_share(party.index, names)], by_count)
+    _, [labels] = yield from knock_out(
+        party, [by_class], [public_binary_share(party.index, names)], by_pairs(by_count)
+    )
     inner = labels[0, : plan.slots]
     hidden = yield from conjunction(party, word_masks(splits, inner.dtype), inner)
     return concatenate_binary([inner ^ hidden, labels[0, plan.slots :]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,9 @@ from shared.mpc.bits import pack
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import U16, U32, U64
 from shared.mpc.sharing import BinaryShare, Share
-from shared.secure_tree.gain_ratio.knock_out import by_count, by_fraction, by_numerator, knock_out
+from shared.secure_tree.gain_ratio.all_pairs import by_fractions, group_size
+from shared.secure_tree.gain_ratio.knock_out import by_pairs, knock_out
+from shared.secure_tree.gain_ratio.matches import by_count, by_fraction, by_numerator
 from tests.support.mpc import arithmetic, assert_cost, binary, run_and_open
 
 
@@ -26,13 +29,17 @@ def places(count: int, width: int) -> np.ndarray:
 
 
 def of_fractions(party: Party, numbers: Share, words: BinaryShare) -> Program[object]:
-    return (yield from knock_out(party, [numbers[0], numbers[1]], [words], by_fraction))
+    return (yield from knock_out(party, [numbers[0], numbers[1]], [words], by_pairs(by_fraction)))
 
 
-@settings(deadline=None, max_examples=60)
-@given(st.data())
-def test_fractions(data: st.DataObject) -> None:
-    count, width = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 4))
+def of_few_fractions(party: Party, numbers: Share, words: BinaryShare) -> Program[object]:
+    return (yield from knock_out(party, [numbers[0], numbers[1]], [words], by_fractions))
+
+
+@settings(deadline=None, max_examples=80)
+@given(st.data(), st.sampled_from([of_fractions, of_few_fractions]))
+def test_fractions(data: st.DataObject, program: Callable[..., Program[object]]) -> None:
+    count, width = data.draw(st.integers(1, 9) | st.integers(10, 40)), data.draw(st.integers(1, 4))
     number = st.integers(-3, 4) | st.integers(-(2**8), 2**31 - 300)
     size = st.integers(1, 3) | st.integers(1, 2**31 - 1)
     draw = st.lists(number, min_size=count * width, max_size=count * width)
@@ -40,7 +47,7 @@ def test_fractions(data: st.DataObject) -> None:
     d = np.array(data.draw(st.lists(size, min_size=count * width, max_size=count * width)), np.int64).reshape(
         count, width
     )
-    run = run_and_open(of_fractions, arithmetic(np.stack([a, d]), U64), binary(places(count, width)))
+    run = run_and_open(program, arithmetic(np.stack([a, d]), U64), binary(places(count, width)))
     (numerators, denominators), [words] = run.value
     for column in range(width):
         best = first_greatest(
@@ -54,7 +61,7 @@ def test_fractions(data: st.DataObject) -> None:
 
 
 def of_numerators(party: Party, numbers: Share, valid: BinaryShare, words: BinaryShare) -> Program[object]:
-    return (yield from knock_out(party, [numbers, valid], [words], by_numerator))
+    return (yield from knock_out(party, [numbers, valid], [words], by_pairs(by_numerator)))
 
 
 @settings(deadline=None, max_examples=60)
@@ -73,7 +80,7 @@ def test_valid_numerators(count: int, seed: int) -> None:
 
 
 def of_counts(party: Party, counts: Share, words: BinaryShare) -> Program[object]:
-    return (yield from knock_out(party, [counts], [words], by_count))
+    return (yield from knock_out(party, [counts], [words], by_pairs(by_count)))
 
 
 @settings(deadline=None, max_examples=40)
@@ -99,3 +106,19 @@ def test_costs(count: int, levels: int) -> None:
     assert_cost(numerators, rounds=6 * levels + 1, elements=pairs, bytes_per_element=49 + 6)
     counts = run_and_open(of_counts, arithmetic(np.ones((count, 64)), U32), binary(places(count, 64)))
     assert_cost(counts, rounds=5 * levels + 1, elements=pairs, bytes_per_element=48.25 + 6)
+
+
+@pytest.mark.parametrize(("count", "size", "tree"), [(3, 4, 2), (4, 4, 2), (5, 8, 3), (8, 8, 3), (16, 16, 4)])
+def test_costs_all_at_once(count: int, size: int, tree: int) -> None:
+    assert group_size(count, 64) == size
+    run = run_and_open(of_few_fractions, arithmetic(np.ones((2, count, 64)), U64), binary(places(count, 64)))
+    pairs = size * (size - 1) // 2
+    gates = size * (size - 3) * 3 / 8
+    per_column = pairs * 65.5 + gates + size * (72 + 3 / 4) + 6
+    assert_cost(run, rounds=7 + tree + 1, elements=64, bytes_per_element=per_column)
+
+
+def test_groups_are_small_where_there_is_much_to_compare() -> None:
+    assert [group_size(count, 1) for count in (2, 3, 5, 9, 20, 1000, 2000, 4000, 10**5)] == [
+        2, 4, 8, 16, 16, 16, 8, 4, 2
+    ]  # fmt: skip
