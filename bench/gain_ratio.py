@@ -1,201 +1,173 @@
-"""Mode G with three real processes over the direct transport: time, rounds and bytes by phase, and how they grow."""
+"""Mode G at many sizes: three real processes over the direct transport, phase by phase beside the floor.
+
+Records are random with a fixed seed; labels follow two columns with some noise, so that the tree has something to
+find. What a training costs does not depend on that: its messages are the same for all records of one shape.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from math import log2
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from numpy.typing import NDArray
 
+from bench.gain_ratio_floor import floor_of
+from bench.mpc_rates import measure_rates
+from bench.mpc_work import Work, total
 from bench.parties import opened, run_three
 from bench.party import PartyResult
-from bench.svg import Panel, Series, draw
 from shared.secure_tree.gain_ratio.opened import layers_of
-from shared.secure_tree.gain_ratio.plan import GainRatioPlan, class_words
+from shared.secure_tree.gain_ratio.plan import GainRatioPlan, class_words, key_input_dtype
 from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 
+PROGRAM: Final = "bench.gain_ratio_program:gain_ratio"
 WIDTH_BITS: Final = 16
 CLASSES: Final = 2
-BASE_ROWS: Final = 10**4
-BASE_COLUMNS: Final = 10
-BASE_HEIGHT: Final = 5
-ROWS: Final = (10**3, 10**4, 10**5)
-COLUMNS: Final = (5, 10, 50)
-HEIGHTS: Final = (3, 5, 8)
-LONG_ROWS: Final = 10**6
-MEGA: Final = 10**6
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseCost:
-    """One phase: seconds of the slowest party (computing and waiting), rounds, bytes of all three."""
-
-    seconds: float
-    rounds: int
-    sent_bytes: int
+_SEED: Final = 20261130
+_NOISE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One training. CPU seconds and bytes are of all three parties, memory of the largest; `tree_bytes` is checked."""
+    """One size."""
 
-    rows: int
+    records: int
     columns: int
     height: int
-    wall_seconds: float
-    cpu_seconds: float
-    rounds: int
-    sent_bytes: int
-    peak_bytes: int
-    phases: dict[str, PhaseCost]
+
+    def __str__(self) -> str:
+        return f"{self.records:,} x {self.columns}, height {self.height}"
+
+    @property
+    def plan(self) -> GainRatioPlan:
+        """Its public side: two classes, 16-bit codes."""
+        return GainRatioPlan(
+            self.records, (WIDTH_BITS,) * self.columns, CLASSES, GainRatioRules(height=self.height)
+        )
+
+    @property
+    def repeats(self) -> int:
+        """Runs of which the median counts; long ones are run once."""
+        return 3 if self.records * self.columns * self.height <= 10**6 else 1
 
 
 @dataclass(frozen=True, slots=True)
-class Sweep:
-    """One way to grow. `unit_of`: how cost should grow with the size, for the last column."""
+class PhaseFigure:
+    """One phase at the party in the middle of the three by time. sent, floor_sent: bytes of all parties.
 
-    title: str
-    unit: str
-    cases: tuple[Case, ...]
-    sizes: tuple[int, ...]
-    shares: tuple[float, ...]
-
-
-def measure_case(rows: int, columns: int, height: int) -> Case:
-    """Train on random records of a planted tree, and hold the opened tree to the plain one.
-
-    Raises: RuntimeError: the trees differ.
+    floor_seconds: by the clock (`Rates.wall_seconds`).
     """
-    keys, labels = _records(rows, columns)
-    rules = {"height": height, "min_node": 10, "min_child": 5}
-    binary = {f"column{index}": column.astype(np.uint16) for index, column in enumerate(keys)}
-    results = run_three(
-        "bench.gain_ratio_program:gain_ratio",
-        {"widths": [WIDTH_BITS] * columns, "classes": CLASSES, "rules": rules},
-        binary={**binary, "labels": class_words(labels, CLASSES)},
-    )
-    plan = GainRatioPlan(rows, (WIDTH_BITS,) * columns, CLASSES, GainRatioRules(**rules))
+
+    seconds: float
+    computed: float
+    waited: float
+    rounds: int
+    sent: int
+    floor_sent: float
+    floor_seconds: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One case. cpu_seconds: a party. peak_bytes, own_bytes: of the largest party, all, and without what it starts
+    with. floor_cpu: by kind of work, all parties.
+    """
+
+    case: Case
+    seconds: float
+    cpu_seconds: float
+    peak_bytes: int
+    own_bytes: int
+    rounds: int
+    sent: int
+    floor_seconds: float
+    floor_cpu: dict[str, float]
+    phases: dict[str, PhaseFigure] = field(repr=False)
+    same_tree: bool | None
+
+    @cached_property
+    def over_floor(self) -> float:
+        """How many times the floor it takes."""
+        return self.seconds / self.floor_seconds
+
+    def figures(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "over_floor": self.over_floor}
+
+
+def records_of(case: Case) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Codes, shape (columns, n), and labels."""
+    random = np.random.default_rng(_SEED)
+    keys = random.integers(0, 1 << WIDTH_BITS, (case.columns, case.records), dtype=np.uint32)
+    second = keys[min(1, case.columns - 1)]
+    labels = ((keys[0] > 30_000) & (second > 20_000)) ^ (random.random(case.records) < _NOISE)
+    return keys, labels.astype(np.int64)
+
+
+def measure_case(case: Case, *, compare_trees: bool = False) -> Figure:
+    """Train at three parties; the run of median time. compare_trees: also grow the plain tree."""
+    keys, labels = records_of(case)
+    runs = [train(case.plan, keys, labels) for _ in range(case.repeats)]
+    runs.sort(key=lambda results: results[0].wall_seconds)
+    results = runs[len(runs) // 2]
+    same = _same_tree(case, keys, labels, results) if compare_trees else None
+    return figure_of(case, results, same)
+
+
+def train(plan: GainRatioPlan, keys: NDArray[np.uint32], labels: NDArray[np.int64]) -> list[PartyResult]:
+    """One training by three processes."""
+    binary = {
+        f"column{index}": key.astype(key_input_dtype(width))
+        for index, (key, width) in enumerate(zip(keys, plan.widths, strict=True))
+    }
+    arguments = {
+        "widths": list(plan.widths),
+        "classes": plan.classes,
+        "rules": asdict(plan.rules),
+    }
+    return run_three(PROGRAM, arguments, binary={**binary, "labels": class_words(labels, plan.classes)})
+
+
+def _same_tree(
+    case: Case, keys: NDArray[np.uint32], labels: NDArray[np.int64], results: Sequence[PartyResult]
+) -> bool:
+    """Whether the shared tree is the one that the plain trainer grows."""
+    plain = grow_by_gain_ratio(keys, labels, CLASSES, case.plan.rules)
     arrays = [opened(shares) for shares in zip(*(result.value for result in results), strict=True)]
-    if layers_of(plan, arrays) != grow_by_gain_ratio(keys, labels, CLASSES, plan.rules):
-        raise RuntimeError(f"{rows} rows, {columns} columns, height {height}: not the plain tree")
-    return _case(rows, columns, height, results)
+    return layers_of(case.plan, arrays) == plain
 
 
-def _records(rows: int, columns: int) -> tuple[Any, Any]:
-    rng = np.random.default_rng(rows + columns)
-    keys = rng.integers(0, 2**WIDTH_BITS, (columns, rows)).astype(np.uint32)
-    planted = (keys[0] > 30_000) ^ (keys[1] > 40_000)
-    return keys, (planted ^ (rng.random(rows) < 0.1)).astype(np.int64)
-
-
-def _case(rows: int, columns: int, height: int, results: Sequence[PartyResult]) -> Case:
-    return Case(
-        rows,
-        columns,
-        height,
-        wall_seconds=max(result.wall_seconds for result in results),
-        cpu_seconds=sum(result.cpu_seconds for result in results),
-        rounds=results[0].rounds,
-        sent_bytes=sum(result.sent_bytes for result in results),
+def figure_of(case: Case, results: Sequence[PartyResult], same_tree: bool | None) -> Figure:
+    """What a run cost, beside its floor."""
+    rates = measure_rates(case.records)
+    floors = floor_of(case.plan)
+    works = total(list(floors.values()))
+    middle = sorted(results, key=lambda result: result.wall_seconds)[1]
+    phases = {}
+    for name, cost in middle.costs.items():
+        spent, floor = middle.seconds[name], floors.get(name, Work())
+        phases[name] = PhaseFigure(
+            seconds=spent.computed + spent.waited,
+            computed=spent.computed,
+            waited=spent.waited,
+            rounds=cost.rounds,
+            sent=sum(result.costs[name].sent_bytes for result in results),
+            floor_sent=floor.sent,
+            floor_seconds=rates.wall_seconds(floor, cost.rounds),
+        )
+    return Figure(
+        case=case,
+        seconds=middle.wall_seconds,
+        cpu_seconds=sum(result.cpu_seconds for result in results) / len(results),
         peak_bytes=max(result.peak_bytes for result in results),
-        phases={name: _phase(name, results) for name in results[0].costs},
-    )
-
-
-def _phase(name: str, results: Sequence[PartyResult]) -> PhaseCost:
-    times = [result.seconds[name] for result in results]
-    return PhaseCost(
-        max(time.computed + time.waited for time in times),
-        results[0].costs[name].rounds,
-        sum(result.costs[name].sent_bytes for result in results),
-    )
-
-
-def measure_gain_ratio(*, quick: bool, long: bool = False) -> list[Sweep]:
-    """Three sweeps; quick: without the largest sizes; long: also 10^6 rows."""
-    rows = ROWS[:-1] if quick else (*ROWS, LONG_ROWS) if long else ROWS
-    columns, heights = (COLUMNS[:-1], HEIGHTS[:-1]) if quick else (COLUMNS, HEIGHTS)
-    by_rows = tuple(measure_case(n, BASE_COLUMNS, BASE_HEIGHT) for n in rows)
-    base = by_rows[rows.index(BASE_ROWS)]
-    by_columns = tuple(
-        base if m == BASE_COLUMNS else measure_case(BASE_ROWS, m, BASE_HEIGHT) for m in columns
-    )
-    by_height = tuple(base if h == BASE_HEIGHT else measure_case(BASE_ROWS, BASE_COLUMNS, h) for h in heights)
-    return [
-        Sweep("Rows", "rows", by_rows, rows, tuple(n * log2(n) for n in rows)),
-        Sweep("Attributes", "attributes", by_columns, columns, columns),
-        Sweep("Height", "layers", by_height, heights, heights),
-    ]
-
-
-def print_gain_ratio(sweeps: Sequence[Sweep], console: Console) -> None:
-    """One table a sweep, and the phases of the largest number of rows."""
-    for sweep in sweeps:
-        console.print(_table(sweep))
-    console.print(_phases(sweeps[0].cases[-1]))
-
-
-def _table(sweep: Sweep) -> Table:
-    what = "row and log2 row" if sweep.unit == "rows" else sweep.unit.rstrip("s")
-    table = Table(title=f"Mode G, {sweep.title.lower()}: three processes over the direct transport")
-    for name in (sweep.unit, "wall s", "CPU s", "rounds", "MB sent", "peak MB", f"bytes a {what}"):
-        table.add_column(name, justify="right")
-    for size, share, case in zip(sweep.sizes, sweep.shares, sweep.cases, strict=True):
-        table.add_row(
-            f"{size:,}",
-            f"{case.wall_seconds:.2f}",
-            f"{case.cpu_seconds:.2f}",
-            f"{case.rounds:,}",
-            f"{case.sent_bytes / MEGA:.1f}",
-            f"{case.peak_bytes / MEGA:.0f}",
-            f"{case.sent_bytes / share:,.0f}",
-        )
-    return table
-
-
-def _phases(case: Case) -> Table:
-    table = Table(
-        title=f"Mode G, {case.rows:,} rows × {case.columns} attributes, height {case.height}: phases"
-    )
-    for name in ("phase", "wall s", "rounds", "MB sent", "bytes a row"):
-        table.add_column(name, justify="left" if name == "phase" else "right")
-    for name, cost in case.phases.items():
-        table.add_row(
-            name,
-            f"{cost.seconds:.2f}",
-            f"{cost.rounds:,}",
-            f"{cost.sent_bytes / MEGA:.1f}",
-            f"{cost.sent_bytes / case.rows:,.0f}",
-        )
-    return table
-
-
-def figures(sweeps: Sequence[Sweep]) -> list[dict[str, Any]]:
-    """For JSON."""
-    return [{"title": sweep.title, "cases": [asdict(case) for case in sweep.cases]} for sweep in sweeps]
-
-
-def plot_gain_ratio(sweeps: Sequence[Sweep]) -> str:
-    """CPU seconds and megabytes of all three parties, as one SVG document."""
-    return draw(
-        [
-            Panel(
-                f"Mode G: {sweep.title.lower()}",
-                sweep.unit,
-                "CPU seconds, MB",
-                (
-                    Series(
-                        "CPU s", tuple(zip(sweep.sizes, (c.cpu_seconds for c in sweep.cases), strict=True))
-                    ),
-                    Series(
-                        "MB", tuple(zip(sweep.sizes, (c.sent_bytes / MEGA for c in sweep.cases), strict=True))
-                    ),
-                ),
-            )
-            for sweep in sweeps
-        ]
+        own_bytes=max(result.peak_bytes - result.base_bytes for result in results),
+        rounds=middle.rounds,
+        sent=sum(result.sent_bytes for result in results),
+        floor_seconds=rates.wall_seconds(works, middle.rounds),
+        floor_cpu=rates.parts(works),
+        phases=phases,
+        same_tree=same_tree,
     )
