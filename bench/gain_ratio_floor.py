@@ -33,6 +33,7 @@ from bench.mpc_work import (
 from shared.mpc.bits import WORD_BITS, packed_length
 from shared.mpc.ring import word_of_width
 from shared.mpc.sorting import DIGIT_BITS
+from shared.secure_tree.gain_ratio.all_pairs import group_size
 from shared.secure_tree.gain_ratio.group_maximum import Blocks
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, class_dtype
 from shared.secure_tree.gain_ratio.tables import FEW_CELLS
@@ -148,11 +149,10 @@ def _attribute_maximum(plan: GainRatioPlan, _layer: int) -> Work:
 def _group_maximum(plan: GainRatioPlan, layer: int) -> Work:
     slots = 1 << layer
     blocks = Blocks.of(plan.records, slots)
-    padded, edges = blocks.size * blocks.count, 2 * blocks.size if blocks.size > 1 else 0
+    padded, edges = blocks.size * blocks.count, 2 * blocks.size if blocks.size > 1 and slots > 1 else 0
     riding = plan.key_dtype.itemsize * (2 if plan.has_grid else 1) + plan.column_dtype.itemsize
-    matches = (blocks.size - 1) * blocks.count + (blocks.count + edges - 1) * slots
-    work = widened(2 * padded) + products(matches, riding)
-    work += half_products(matches, WIDE, 2) + sign_terms(matches, 64) + chosen(matches, WIDE, 2)
+    work = widened(2 * padded) + _fractions(blocks.size, blocks.count, riding)
+    work += _fractions(blocks.count + edges, slots, riding)
     if slots > 1:
         whole = blocks.count * slots
         work += widened(whole) + products(2 * whole, WIDE)
@@ -163,6 +163,30 @@ def _group_maximum(plan: GainRatioPlan, layer: int) -> Work:
         scanned = 2 * 3 * 2 * 2 * slots * padded * (3 * WORD + riding)
         work += Work(passed=scanned, summed=6 * slots * plan.records * WORD)
     return work
+
+
+def _fractions(candidates: int, width: int, riding: int) -> Work:
+    """`width` fields of so many candidates each, level by level, as `all_pairs.by_fractions` plays them."""
+    levels = []
+    while candidates > 1:
+        size = group_size(candidates, width)
+        groups = -(-candidates // size)
+        if size == 2:
+            pairs = (candidates // 2) * width
+            levels.append(_greater(pairs) + chosen(pairs, WIDE, 2) + products(pairs, riding))
+        else:
+            columns = WORD_BITS * packed_length(groups * width)
+            pairs, entrants = columns * size * (size - 1) // 2, columns * size
+            unbeaten = reshared(pairs, PACKED) + products((size - 3) * entrants, PACKED)
+            words = reshared(groups * width, riding) + Work(passed=12 * entrants * riding)
+            levels.append(_greater(pairs) + unbeaten + chosen(entrants, WIDE, 2) + words)
+        candidates = groups
+    return total(levels)
+
+
+def _greater(pairs: float) -> Work:
+    """Fractions compared, up to the XOR parts of a bit."""
+    return half_products(pairs, WIDE, 2) + sign_terms(pairs, 64)
 
 
 def _link(plan: GainRatioPlan, layer: int) -> Work:
