@@ -38,7 +38,7 @@ def decide(party: Party, plan: GainRatioPlan, best: Candidates, sizes: Share) ->
 
     Args: best: shape (slots,). sizes: records of each slot, uint32.
     Source: protocol section 11, step 7.
-    Rounds: 9 to 15, by the number of columns. Sends: some 80 bytes a slot, 6 a slot and column. Leaks: nothing.
+    Rounds: 9 to 13, by the number of columns. Sends: some 80 bytes a slot, 6 a slot and column. Leaks: nothing.
     """
     slots = len(sizes)
     programs: list[Program[Any]] = [sign_bits(party, -best.numerators)]

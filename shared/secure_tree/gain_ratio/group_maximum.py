@@ -62,8 +62,9 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
 
     Args: candidates: shape (n,), numbers uint32. flags: uint32, shape (slots, n).
     Returns: candidates of shape (slots,), numbers uint64.
-    Rounds: 7 for each of about log2(n) + 2 levels, and 5. Sends: about n matches (`by_fraction`) and 32 bytes a
-        position. Leaks: nothing.
+    Rounds: 2 and those of `by_fractions` for at most log2(n) + 2 levels, 3 more with several slots; and 1.
+    Sends: about n matches (`by_fraction`), 32 bytes a position, and what few candidates cost in groups.
+    Leaks: nothing.
     """
     slots, records = flags.shape
     blocks = Blocks.of(records, slots)

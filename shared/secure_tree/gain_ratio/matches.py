@@ -43,7 +43,7 @@ def by_numerator(party: Party, left: Entrants, right: Entrants) -> Program[tuple
     """Numerators, uint32 with differences below 2^31, shape (pairs, w), and packed bits of validity, (pairs, w / 64).
 
     A valid candidate beats an invalid one. right wins = v_right (1 - v_left + v_left [left < right]).
-    Source: protocol section 11, step 6. Rounds: 6. Sends: 48.. bytes a pair. Leaks: nothing.
+    Source: protocol section 11, step 6. Rounds: 6. Sends: 49 bytes a pair. Leaks: nothing.
     """
     (numerators, valid), (others, others_valid) = left, right
     shape, difference = numerators.shape, (others - numerators).reshape(1, -1)
@@ -65,7 +65,7 @@ def by_numerator(party: Party, left: Entrants, right: Entrants) -> Program[tuple
 
 
 def by_count(party: Party, left: Entrants, right: Entrants) -> Program[tuple[Entrants, BinaryShare]]:
-    """Counts, uint32, shape (pairs, w). Rounds: 5. Leaks: nothing."""
+    """Counts, uint32, shape (pairs, w). Rounds: 5. Sends: 48.25 bytes a pair. Leaks: nothing."""
     shape = left[0].shape
     [x], [y] = ([x.reshape(-1) for x in side] for side in (left, right))
     bits, products = yield from less_than_choosing(party, x, y, (y - x).reshape(1, -1))

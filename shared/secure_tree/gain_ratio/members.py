@@ -42,8 +42,8 @@ def answers(
     Args: keys: a column each, shape (n,). members: packed bits, shape (slots, ceil(n / 64)). thresholds: shape
         (slots,). chosen: words 0 or 1, shape (columns, slots).
     Returns: packed bits, shape (ceil(n / 64),).
-    Rounds: 2, and those of `less_than_words`. Sends: 6 words of a code and 3 bits a column, a record, and the
-        comparison. Leaks: nothing.
+    Rounds: 2, and those of `less_than_words`. Sends, a record: 6 words of a code, 3 words of a bit a column, and
+        the comparison. Leaks: nothing.
     """
     size = keys[0].shape[0]
     groups = [

@@ -60,8 +60,9 @@ def layer_tables(
     """The common vectors of a layer.
 
     Args: counts: records of each slot and class, uint32, shape (slots, classes), classes at least 2.
-    Rounds: 3 with few cells. Sends, a position: with few cells some 32 bytes for each but one, with many 13 bytes for
-        each slot and 80 for each level of cells and of slots; and 12 bytes for 1 + classes vectors. Leaks: nothing.
+    Rounds: 4 with few cells, else 1 and those of `steps_by_size`. Sends, a position: with few cells 27 to 40 bytes
+        for each but one, and 24; with many 11 to 16 bytes for each slot, and `steps_by_size` twice; and 12 bytes a
+        class and 3 bits. Leaks: uniform positions, if there are many cells.
     """
     slots, classes = counts.shape
     if slots * classes <= few_cells:
