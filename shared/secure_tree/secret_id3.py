@@ -23,7 +23,7 @@ from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.decisions import open_choices, open_emptiness, open_leaf_classes
 from shared.secure_tree.secret_id3_choice import Chooser, Level
 from shared.secure_tree.secret_id3_layout import Indices, Layout, Questions
-from shared.secure_tree.secret_id3_records import Kids, SecretRecords, members_and_cells, tables_of
+from shared.secure_tree.secret_id3_records import Kids, SecretRecords, count_kids, tables_of
 from shared.tree.criteria import SCALE_BITS
 from shared.tree.f_table import f_table
 from shared.tree.growth_rules import GrowthRules
@@ -141,21 +141,21 @@ class _Growth:
         return _Part(0, [0], np.ones((1, layout.attributes), bool), family, np.zeros(1, np.intp))
 
     def _counted(self, part: _Part) -> Program[tuple[Share | None, Share]]:
-        """Members (None at the root, empty where no level below needs them) and counted cells of a part."""
+        """Members (None at the root, and where no level below needs them) and counted cells of a part."""
         if part.kids is None or part.cells_above is None:
             return None, self.records.root_cells()
-        kept = not self._is_last(part)
-        shape = (len(part.kids) if kept else 0, self.records.layout.records)
-        members = Share(np.empty(shape, U32), np.empty(shape, U32))
+        members = None
+        if not self._is_last(part):
+            shape = (len(part.kids), self.records.layout.records)
+            members = Share(np.empty(shape, U32), np.empty(shape, U32))
         cells: list[Share] = []
         with self.party.meter.phase("counts"):
             for batch in self._batches(part.kids, MEMBERS_AT_ONCE):
-                of_batch, counted = yield from members_and_cells(
-                    self.party, self.records, part.above, part.cells_above, part.kids[batch]
+                vectors = None if members is None else members[batch]
+                counted = yield from count_kids(
+                    self.party, self.records, part.above, part.cells_above, part.kids[batch], vectors
                 )
                 cells.append(counted)
-                if kept:
-                    members.own[batch], members.next[batch] = of_batch.own, of_batch.next
         return members, concatenate(cells)
 
     def _decide(self, part: _Part, cells: Share) -> Program[tuple[list[int], Share]]:

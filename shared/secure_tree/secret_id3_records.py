@@ -12,9 +12,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.mpc.arithmetic import multiply, product_terms, reshare
+from shared.mpc.arithmetic import multiply
 from shared.mpc.conversion import bits_to_arithmetic
-from shared.mpc.matrices import SecretMatrix
+from shared.mpc.matrices import SecretMatrix, products_of_rows
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32, Words
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
@@ -104,31 +104,39 @@ class Kids:
         return Kids(self.parent[part], self.row[part], self.is_last[part], self.is_open[part])
 
 
-def members_and_cells(
-    party: Party, records: SecretRecords, above: Share | None, cells_above: Share, kids: Kids
-) -> Program[tuple[Share, Share]]:
+def count_kids(
+    party: Party,
+    records: SecretRecords,
+    above: Share | None,
+    cells_above: Share,
+    kids: Kids,
+    members: Share | None,
+) -> Program[Share]:
     """Membership vectors of children, w of the parent times "has the value", and their counts.
 
     Args: above: the parents' vectors, uint32, shape (parents, n), or None for the root, which has all records.
-        cells_above: their counts, shape (parents, classes * kept rows).
-    Returns: shape (kids, n), and (kids, classes * kept rows); 0 where no child has a question left.
+        cells_above: their counts, shape (parents, classes * kept rows). members: is filled with the children's vectors,
+        shape (kids, n), if it is not None.
+    Returns: the counts, shape (kids, classes * kept rows); 0 where no child has a question left.
     Rounds: 2, 1 below the root. Sends: 12 bytes a record and child that is not the last (none below the root), and 12
         a count of such a child. Leaks: nothing.
     """
     counted = np.flatnonzero(~kids.is_last)
     rows = kids.row[counted]
     if above is None:
-        members = records.values[rows]
-    else:
-        # What is gathered is let go before the exchange, which needs memory of its own.
-        terms = product_terms(above[kids.parent[counted]], records.values[rows])
-        members = yield from reshare(party, terms)
-    asked = records.layout.cells_of(np.asarray(kids.is_open.any(axis=0)))
-    some = yield from records.cells.multiplied(party, members, asked)
-    cells = some.map(lambda part: _spread(part, asked, cells_above.shape[1]))
-    if above is None:
+        vectors = records.values[rows]
         above = public_share(party.index, 1, U32, (1, records.values.shape[1]))
-    return _with_last(kids, counted, above, members), _with_last(kids, counted, cells_above, cells)
+    else:
+        vectors = yield from products_of_rows(party, above, kids.parent[counted], records.values, rows)
+    if members is not None:
+        _with_last(kids, counted, above, vectors, members)
+    asked = records.layout.cells_of(np.asarray(kids.is_open.any(axis=0)))
+    some = yield from records.cells.multiplied(party, vectors, asked)
+    cells = some.map(lambda part: _spread(part, asked, cells_above.shape[1]))
+    shape = (len(kids), cells_above.shape[1])
+    whole = Share(np.empty(shape, U32), np.empty(shape, U32))
+    _with_last(kids, counted, cells_above, cells, whole)
+    return whole
 
 
 def _spread(part: Words, columns: Indices, count: int) -> Words:
@@ -137,19 +145,21 @@ def _spread(part: Words, columns: Indices, count: int) -> Words:
     return whole
 
 
-def _with_last(kids: Kids, counted: Indices, above: Share, of_counted: Share) -> Share:
-    """Insert the last children: what the others leave of the parent."""
+def _with_last(kids: Kids, counted: Indices, above: Share, of_counted: Share, whole: Share) -> None:
+    """Fill `whole` with what was counted and, for the last children, with what the others leave of the parent."""
     starts = np.searchsorted(counted, np.flatnonzero(np.diff(kids.parent, prepend=-1)))
     ends = np.append(starts[1:], len(counted))
-
-    def filled(parent: Words, part: Words) -> Words:
-        whole = np.empty((len(kids), *part.shape[1:]), part.dtype)
-        whole[counted] = part
+    for parent, part, target in (
+        (above.own, of_counted.own, whole.own),
+        (above.next, of_counted.next, whole.next),
+    ):
+        for row, place in zip(part, counted, strict=True):
+            target[place] = row
         for place, start, end in zip(np.flatnonzero(kids.is_last), starts, ends, strict=True):
-            np.subtract(parent[kids.parent[place]], part[start:end].sum(axis=0, dtype=U32), out=whole[place])
-        return whole
-
-    return Share(filled(above.own, of_counted.own), filled(above.next, of_counted.next))
+            rest = target[place]
+            rest[:] = parent[kids.parent[place]]
+            for row in part[start:end]:
+                rest -= row
 
 
 def _all_values(party: Party, layout: Layout, kept: Share) -> Share:
