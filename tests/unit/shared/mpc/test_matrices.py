@@ -81,3 +81,19 @@ def test_lifting_keeps_the_number(bits: int, data: st.DataObject) -> None:
         assert run.value.dtype == ring
         assert run.value.tolist() == values
         assert_cost(run, rounds=2, elements=len(values), words_per_element=4, dtype=ring)
+
+
+@given(st.integers(0, 9), st.integers(0, 50), st.sampled_from([U32, U64]), st.integers(0, 2**32))
+def test_products_of_rows(count: int, n: int, ring: np.dtype, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    x, y = (random.integers(0, 2**32, (5, n), np.uint64).astype(ring) for _ in range(2))
+    x_rows, y_rows = (random.integers(0, 5, count) for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrices, "_BLOCK_WORDS", 20)
+        run = run_and_open(
+            lambda party, a, b: matrices.products_of_rows(party, a, x_rows, b, y_rows),
+            arithmetic(x),
+            arithmetic(y),
+        )
+    assert (run.value == x[x_rows] * y[y_rows]).all()
+    assert_cost(run, rounds=1, elements=count * n, words_per_element=3, dtype=ring)
