@@ -12,7 +12,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long check format bench clean
+.PHONY: help setup demo test test-long check format bench bench-long clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ format: $(DEV) ## write the format and the fixes that ruff knows
 
 bench: $(DEV) ## measure speed and traffic (BENCH="--help")
 	@$(BIN)/python -m bench $(BENCH)
+
+bench-long: $(DEV) ## measure mode gain-ratio up to a million rows
+	@$(BIN)/python -m bench gain-ratio --long $(BENCH)
 
 clean: ## remove the virtual environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .bench build dist

@@ -15,12 +15,12 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.counting import measure_counting
-from bench.gain_ratio import figures as gain_ratio_figures
-from bench.gain_ratio import measure_gain_ratio, plot_gain_ratio, print_gain_ratio
+from bench.gain_ratio_sweeps import measure_gain_ratio, print_gain_ratio
 from bench.level import CELLS, QUICK_CELLS, measure_level, print_level
 from bench.machine import describe_machine
 from bench.mpc_id3 import figures as id3_figures
 from bench.mpc_id3 import measure_id3, print_id3
+from bench.mpc_primitives import measure_mpc_primitives, print_mpc_primitives
 from bench.ppsdt import compare, print_comparison
 from bench.primitives import PrimitiveCosts, measure_primitives, print_table
 from bench.relay import measure_relay, print_relay
@@ -31,8 +31,7 @@ WIDTH: Final = 118
 COUNTED_ROWS: Final = 10**7
 QUICK_COUNTED_ROWS: Final = 10**6
 PLOT_FILE: Final = Path(".bench/scaling.svg")
-GAIN_RATIO_PLOT: Final = "gain-ratio.svg"
-"""Beside the other plot."""
+MPC_PLOT_FILE: Final = Path(".bench/mpc-scaling.svg")
 
 
 class Part(StrEnum):
@@ -44,6 +43,7 @@ class Part(StrEnum):
     SCALING = "scaling"
     COUNTING = "counting"
     RELAY = "relay"
+    MPC_PRIMITIVES = "mpc-primitives"
     ID3 = "id3"
     GAIN_RATIO = "gain-ratio"
     ALL = "all"
@@ -55,8 +55,9 @@ class Bench:
 
     key_bits: tuple[int, ...]
     quick: bool
+    long: bool
     svg: Path
-    long: bool = False
+    mpc_svg: Path
     console: Console = field(default_factory=lambda: Console(width=WIDTH, highlight=False))
     found: dict[str, Any] = field(default_factory=dict)
     _primitives: dict[int, PrimitiveCosts] = field(default_factory=dict)
@@ -91,9 +92,7 @@ class Bench:
         """How cost grows."""
         sweeps = measure_scaling(min(self.key_bits), quick=self.quick)
         print_scaling(sweeps, self.console)
-        self.svg.parent.mkdir(parents=True, exist_ok=True)
-        self.svg.write_text(plot(sweeps), encoding="utf-8")
-        self.console.print(f"plot: {self.svg}")
+        self._draw(self.svg, plot(sweeps))
         self.found["scaling"] = [sweep.figures() for sweep in sweeps]
 
     def counting(self) -> None:
@@ -121,15 +120,23 @@ class Bench:
         print_id3(compared, self.console)
         self.found["id3"] = id3_figures(compared)
 
+    def mpc_primitives(self) -> None:
+        """What each primitive of the secret-sharing engine costs, beside MPyC's."""
+        found = measure_mpc_primitives(quick=self.quick)
+        print_mpc_primitives(found, self.console)
+        self.found["mpc_primitives"] = found.figures()
+
     def gain_ratio(self) -> None:
-        """Mode G with three processes, and how it grows."""
-        sweeps = measure_gain_ratio(quick=self.quick, long=self.long)
-        print_gain_ratio(sweeps, self.console)
-        file = self.svg.with_name(GAIN_RATIO_PLOT)
+        """Mode G by rows, columns and height, beside its floor."""
+        found = measure_gain_ratio(quick=self.quick, long=self.long)
+        print_gain_ratio(found, self.console)
+        self._draw(self.mpc_svg, found.plot())
+        self.found["gain_ratio"] = found.figures()
+
+    def _draw(self, file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(plot_gain_ratio(sweeps), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
         self.console.print(f"plot: {file}")
-        self.found["gain_ratio"] = gain_ratio_figures(sweeps)
 
     def steps(self, part: Part) -> list[Callable[[], None]]:
         """The measurements of a part, in order."""
@@ -147,18 +154,25 @@ def main(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: about a minute.")] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="Mode G also at a million rows: some minutes.")
+        bool, typer.Option("--long", help="gain-ratio: up to a million rows; some ten minutes.")
     ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Also write all figures to FILE.")
     ] = None,
-    svg: Annotated[Path, typer.Option("--svg", metavar="FILE", help="Where the plot goes.")] = PLOT_FILE,
+    svg: Annotated[
+        Path, typer.Option("--svg", metavar="FILE", help="Where the plot of `scaling` goes.")
+    ] = PLOT_FILE,
+    mpc_svg: Annotated[
+        Path, typer.Option("--mpc-svg", metavar="FILE", help="Where the plot of `gain-ratio` goes.")
+    ] = MPC_PLOT_FILE,
 ) -> None:
     """Measure Privet's speed and traffic, beside the published protocol done plainly and beside its own floor."""
     chosen = tuple(key_bits or ((2048,) if quick else (2048, 3072)))
     if not set(chosen) <= set(KEY_BITS):
         raise typer.BadParameter("a Paillier key has 2048, 3072 or 4096 bits", param_hint="--key-bits")
-    bench = Bench(chosen, quick, svg, long)
+    if quick and long:
+        raise typer.BadParameter("a run is quick or long, not both", param_hint="--long")
+    bench = Bench(chosen, quick, long, svg, mpc_svg)
     bench.console.print(describe_machine())
     begun = time.monotonic()
     for step in bench.steps(part):

@@ -86,7 +86,6 @@ class Figure:
     floor_seconds: float
     floor_cpu: dict[str, float]
     phases: dict[str, PhaseFigure] = field(repr=False)
-    same_tree: bool | None
 
     @cached_property
     def over_floor(self) -> float:
@@ -107,14 +106,20 @@ def records_of(case: Case) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     return keys, labels.astype(np.int64)
 
 
-def measure_case(case: Case, *, compare_trees: bool = False) -> Figure:
-    """Train at three parties; the run of median time. compare_trees: also grow the plain tree."""
+def measure_case(case: Case) -> Figure:
+    """Train at three parties; the run of median time.
+
+    Raises: RuntimeError: the opened tree is not the one that the plain trainer grows.
+    """
     keys, labels = records_of(case)
     runs = [train(case.plan, keys, labels) for _ in range(case.repeats)]
     runs.sort(key=lambda results: results[0].wall_seconds)
     results = runs[len(runs) // 2]
-    same = _same_tree(case, keys, labels, results) if compare_trees else None
-    return figure_of(case, results, same)
+    plain = grow_by_gain_ratio(keys, labels, CLASSES, case.plan.rules)
+    arrays = [opened(shares) for shares in zip(*(result.value for result in results), strict=True)]
+    if layers_of(case.plan, arrays) != plain:
+        raise RuntimeError(f"{case}: the secret tree is not the plain one")
+    return figure_of(case, results)
 
 
 def train(plan: GainRatioPlan, keys: NDArray[np.uint32], labels: NDArray[np.int64]) -> list[PartyResult]:
@@ -131,16 +136,7 @@ def train(plan: GainRatioPlan, keys: NDArray[np.uint32], labels: NDArray[np.int6
     return run_three(PROGRAM, arguments, binary={**binary, "labels": class_words(labels, plan.classes)})
 
 
-def _same_tree(
-    case: Case, keys: NDArray[np.uint32], labels: NDArray[np.int64], results: Sequence[PartyResult]
-) -> bool:
-    """Whether the shared tree is the one that the plain trainer grows."""
-    plain = grow_by_gain_ratio(keys, labels, CLASSES, case.plan.rules)
-    arrays = [opened(shares) for shares in zip(*(result.value for result in results), strict=True)]
-    return layers_of(case.plan, arrays) == plain
-
-
-def figure_of(case: Case, results: Sequence[PartyResult], same_tree: bool | None) -> Figure:
+def figure_of(case: Case, results: Sequence[PartyResult]) -> Figure:
     """What a run cost, beside its floor."""
     rates = measure_rates(case.records)
     floors = floor_of(case.plan)
@@ -169,5 +165,4 @@ def figure_of(case: Case, results: Sequence[PartyResult], same_tree: bool | None
         floor_seconds=rates.wall_seconds(works, middle.rounds),
         floor_cpu=rates.parts(works),
         phases=phases,
-        same_tree=same_tree,
     )

@@ -12,7 +12,12 @@ from shared.tree.gain_ratio_growing import GainRatioRules
 
 
 def gain_ratio(
-    party: Party, widths: list[int], classes: int, rules: dict[str, Any], labels: BinaryShare, **keys: BinaryShare
+    party: Party,
+    widths: list[int],
+    classes: int,
+    rules: dict[str, Any],
+    labels: BinaryShare,
+    **keys: BinaryShare,
 ) -> Program[tuple[BinaryShare, ...]]:
     """Grow on shared rows. Args: labels: class words. keys: `column0`, `column1`, .. rules: of `GainRatioRules`."""
     columns = tuple(keys[f"column{index}"] for index in range(len(widths)))

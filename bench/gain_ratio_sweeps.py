@@ -122,7 +122,7 @@ def measure_gain_ratio(*, quick: bool, long: bool) -> GainRatioFigures:
     def figures(cases: Iterable[Case]) -> tuple[Figure, ...]:
         for case in cases:
             if case not in measured:
-                measured[case] = measure_case(case, compare_trees=case.records <= CENTRE.records)
+                measured[case] = measure_case(case)
         return tuple(measured[case] for case in cases)
 
     rows = LONG_ROWS if long else QUICK_ROWS if quick else ROWS
@@ -187,7 +187,6 @@ def _cases_table(figures: Sequence[Figure]) -> Table:
         "MB a party",
         "MB sent, all",
         "rounds",
-        "plain tree",
     ):
         table.add_column(heading, justify="left" if heading == "rows x columns" else "right")
     for figure in figures:
@@ -200,7 +199,6 @@ def _cases_table(figures: Sequence[Figure]) -> Table:
             f"{figure.peak_bytes / 1e6:.0f}",
             f"{figure.sent / 1e6:.1f}",
             f"{figure.rounds}",
-            {True: "equal", False: "differs", None: "-"}[figure.same_tree],
         )
     return table
 
