@@ -77,10 +77,10 @@ def measure_mpc_primitives(*, quick: bool) -> PrimitiveFigures:
     return PrimitiveFigures(ours, measure_mpyc(ours, QUICK_COMPARISONS if quick else COMPARISONS))
 
 
-def measure_ours(large: int, small: int) -> tuple[PrimitiveFigure, ...]:
+def measure_ours(large: int, small: int, repeats: int = REPEATS) -> tuple[PrimitiveFigure, ...]:
     """Three processes run all primitives one after the other."""
     shares, binary = plain_inputs(large, small)
-    arguments = {"large": large, "small": small, "repeats": REPEATS}
+    arguments = {"large": large, "small": small, "repeats": repeats}
     results = run_three("bench.mpc_primitive_programs:time_all", arguments, shares=shares, binary=binary)
     figures = []
     for primitive in primitives(large, small):
