@@ -68,6 +68,7 @@ class Link:
         self._asked_at = clock()
         self._wanted = self._gap = (-1, 0.0)
         self._heard = False
+        self._was_cut = False  # since the last frame that came
         self._acknowledged = 0
         self._expected = 0
         self._unacknowledged_frames = self._unacknowledged_bytes = 0
@@ -155,7 +156,7 @@ class Link:
             self._notice_cuts()
         if self._contents or self._sent_up_to < self._next_number:
             moved = self.push()
-        while self._may_read and (frame := self.channel.receive()) is not None:
+        while self.reads and (frame := self.channel.receive()) is not None:
             moved = True
             self.wire_bytes += len(frame)
             if self.channel.cuts != self._cuts:
@@ -170,13 +171,14 @@ class Link:
         return moved
 
     @property
-    def _may_read(self) -> bool:
+    def reads(self) -> bool:
+        """Whether it takes what comes; not while too much waits for the program already."""
         # While something is to be sent, acknowledgements are needed, and they stand behind what the peer sent.
         return self._inbox_bytes < AHEAD_BYTES or bool(self._contents)
 
     def _notice_cuts(self) -> None:
         self._cuts = self.channel.cuts
-        self._heard = False
+        self._heard, self._was_cut = False, True
         self._greet()
 
     def push(self) -> bool:
@@ -295,6 +297,7 @@ class Link:
 
     def _note_taken(self, place: Place, size: int) -> None:
         self._expected += 1
+        self._was_cut = False
         self.last_heard, self._patience = self._clock(), _ASK_SECONDS[0]
         self._acknowledge_up_to(place.acknowledgement)
         self._unacknowledged_frames += 1
@@ -330,7 +333,8 @@ class Link:
         self._unacknowledged_frames = self._unacknowledged_bytes = 0
         if ask:
             self._asked_at = self._clock()
-        control = Control(self._epoch, self._counter, self._expected, ask, answer, self._done, gap)
+        cut = ask and self._was_cut
+        control = Control(self._epoch, self._counter, self._expected, ask, answer, self._done, gap, cut)
         self.channel.send(self._sealer.seal_control(control, random_bytes(_NONCE_BYTES)))
 
     def remind(self) -> None:
@@ -355,7 +359,7 @@ class Link:
             self._acknowledged = control.expected
         self._acknowledge_up_to(control.expected)
         was_heard, self._heard = self._heard, True
-        if control.ask and (is_new_start or not was_heard or self._is_lost(control)):
+        if control.ask and (is_new_start or control.cut or not was_heard or self._is_lost(control)):
             self._send_again_from(control.expected)
         if control.answer:
             self.say(ask=True)

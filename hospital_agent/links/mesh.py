@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
@@ -85,6 +85,7 @@ class Mesh:
         self._replay: Iterator[tuple[int, bytes]] | None = log.replay()
         self._entry: tuple[int, bytes] | None = None
         self.waited_seconds = 0.0
+        self._served_all_at = 0.0
         self._watching: object = None
         self._poll = select.poll()
         self._by_descriptor: dict[int, Link] = {}
@@ -154,8 +155,9 @@ class Mesh:
             if _is_done(senders, receivers):
                 return
         start = time.monotonic()
+        links = dict.fromkeys((*senders, *receivers))
         while not _is_done(senders, receivers):
-            self._wait(_TICK_SECONDS)
+            self._wait(_TICK_SECONDS, links)
             self._check_patience(start, senders, receivers)
         self.waited_seconds += time.monotonic() - start
 
@@ -182,7 +184,7 @@ class Mesh:
             for link in senders:
                 link.push()
             if not all(link.sent for link in senders):
-                self._wait(_TICK_SECONDS)
+                self._wait(_TICK_SECONDS, self._links.values())
 
     def _go_live(self) -> None:
         self._replay = self._entry = None
@@ -197,33 +199,36 @@ class Mesh:
 
     # --- waiting ----------------------------------------------------------------------------------------------
 
-    def _wait(self, most_seconds: float) -> None:
-        """Wait until a channel has something, and serve all that have."""
-        poll, watched = self._watched()
+    def _wait(self, most_seconds: float, links: Collection[Link]) -> None:
+        """Wait until one of these links has something, and serve it; now and then all of them and the door."""
+        poll, watched = self._watched(links)
         ready = poll.poll(most_seconds * 1000)
         served = [watched[descriptor] for descriptor, _ in ready if descriptor in watched]
-        if len(served) < len(ready) or not ready:
+        now = time.monotonic()
+        if len(served) < len(ready) or now - self._served_all_at >= _TICK_SECONDS:
+            self._served_all_at = now
             if self.doorkeeper is not None:
                 self.doorkeeper.service()
             served = list(self._links.values())
         for link in served:
             link.service()
 
-    def _watched(self) -> tuple[select.poll, dict[int, Link]]:
-        """What to wait on; made anew only when a channel has another descriptor or something to write."""
-        places = [(link.channel.fileno(), link.channel.wants_to_write, link) for link in self._links.values()]
+    def _watched(self, links: Collection[Link]) -> tuple[select.poll, dict[int, Link]]:
+        """What to wait on; made anew only when something about it has changed."""
+        places = [(link.channel.fileno(), link.reads, link.channel.wants_to_write) for link in links]
         doors = [] if self.doorkeeper is None else self.doorkeeper.descriptors()
-        now = ([place[:2] for place in places], doors)
+        now = (places, doors)
         if now != self._watching:
             self._watching = now
             self._poll = select.poll()
-            for descriptor, wants_to_write, _ in places:
+            for descriptor, reads, wants_to_write in places:
                 if descriptor >= 0:
-                    events = select.POLLIN | select.POLLOUT if wants_to_write else select.POLLIN
-                    self._poll.register(descriptor, events)
+                    self._poll.register(descriptor, select.POLLIN * reads | select.POLLOUT * wants_to_write)
             for descriptor in doors:
                 self._poll.register(descriptor, select.POLLIN)
-            self._by_descriptor = {descriptor: link for descriptor, _, link in places if descriptor >= 0}
+            self._by_descriptor = {
+                place[0]: link for place, link in zip(places, links, strict=True) if place[0] >= 0
+            }
         return self._poll, self._by_descriptor
 
     def _check_patience(self, start: float, senders: Sequence[Link], receivers: Sequence[Link]) -> None:
@@ -271,7 +276,7 @@ class Mesh:
                 told_at, patience = now, min(2 * patience, _LONGEST_PATIENCE_SECONDS)
                 for link in self._links.values():
                     link.say(answer=not (link.all_acknowledged and link.peer_done))
-            self._wait(_TICK_SECONDS)
+            self._wait(_TICK_SECONDS, self._links.values())
         for link in self._links.values():
             link.say()
         self._flush(begun + linger_seconds)
@@ -279,7 +284,7 @@ class Mesh:
 
     def _flush(self, end: float) -> None:
         while any(link.channel.wants_to_write for link in self._links.values()) and time.monotonic() < end:
-            self._wait(_TICK_SECONDS / 10)
+            self._wait(_TICK_SECONDS / 10, self._links.values())
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -72,8 +72,8 @@ class Control:
     """What a link says outside the order of frames. (epoch, counter) grows with every control frame of a sender.
 
     epoch: the sender's starts so far. expected: the number of the next frame it has not. ask: send from there, again
-    if need be. gap: a later frame has come, so that one is lost. answer: say what you expect. done: nothing more will
-    be sent or expected.
+    if need be. gap: a later frame has come, so that one is lost. cut: the way was interrupted, what was under way is
+    lost. answer: say what you expect. done: nothing more will be sent or expected.
     """
 
     epoch: int
@@ -83,6 +83,7 @@ class Control:
     answer: bool = False
     done: bool = False
     gap: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ class FrameSealer:
 
     def seal_control(self, control: Control, nonce: bytes) -> bytes:
         """A control frame. nonce: 12 random bytes."""
-        flags = control.ask | control.answer << 1 | control.done << 2 | control.gap << 3
+        said = (control.ask, control.answer, control.done, control.gap, control.cut)
+        flags = sum(is_said << place for place, is_said in enumerate(said))
         content = _CONTROL_CONTENT.pack(control.epoch, control.counter, control.expected, flags)
         header = self._control_prefix + nonce
         return header + self._control.encrypt(nonce, content, header)
@@ -185,7 +187,7 @@ class FrameOpener:
         except InvalidTag:
             raise RefusedFrameError(Refusal.FORGED) from None
         epoch, counter, expected, flags = _CONTROL_CONTENT.unpack(content)
-        return Control(epoch, counter, expected, *(bool(flags >> place & 1) for place in range(4)))
+        return Control(epoch, counter, expected, *(bool(flags >> place & 1) for place in range(5)))
 
     def _why_not(self, head: bytes) -> Refusal:
         if len(head) < _MANIFEST.stop or head[:3] != _VERSION or head[3:4] not in (_DATA, _CONTROL):

@@ -24,7 +24,7 @@ JOB = JobId("ab" * 16)
 MH = bytes(range(32))
 NAMES = (AgentId("a"), AgentId("b"), AgentId("c"))
 PRIVATES = {name: bytes([place + 1]) * 32 for place, name in enumerate(NAMES)}
-FAULTS = ("pass", "drop", "repeat", "hold", "spoil", "forge", "cut")
+FAULTS = ("pass", "drop", "repeat", "hold", "spoil", "forge", "cut", "cut one end")
 
 
 def pair_of(sender: AgentId, receiver: AgentId, *, job: JobId = JOB, mh: bytes = MH) -> Pair:
@@ -100,7 +100,10 @@ class Wire:
             other.arrived.append(frame[:-1] + bytes([frame[-1] ^ 255]))
         if fault == "cut":
             self.cut()
-        if fault not in ("drop", "cut"):
+        if fault == "cut one end":
+            other.arrived.clear()
+            other.cuts += 1
+        if fault not in ("drop", "cut", "cut one end"):
             other.arrived.append(frame)
         if fault == "repeat":
             other.arrived.append(frame)

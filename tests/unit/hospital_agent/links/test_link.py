@@ -250,3 +250,25 @@ def test_a_slow_way_is_not_filled_with_repetitions() -> None:
         receiver.service()
         receiver.remind()
     assert receiver.complete
+
+
+@pytest.mark.parametrize("cut_end", [0, 1], ids=["the sender's end", "the receiver's end"])
+def test_what_a_cut_took_is_sent_again_at_once(cut_end: int) -> None:
+    clock, wire = Clock(), Wire()
+    sender = Link(pair_of(A, B), wire.ends[0], NoLog(), 0, clock)
+    receiver = Link(pair_of(B, A), wire.ends[1], NoLog(), 0, clock)
+    sender.go_live()
+    receiver.go_live()
+    for link in (sender, receiver, sender):
+        link.service()
+    receiver.expect([Spec.of(WORDS)])
+    for _ in range(3):
+        sender.queue([WORDS])
+        sender.push()
+        wire.ends[1].arrived.clear()
+        wire.ends[cut_end].cuts += 1
+        for link in (receiver, sender, receiver, sender, receiver):
+            link.service()
+        assert receiver.complete
+        receiver.take_message()
+        receiver.expect([Spec.of(WORDS)])

@@ -204,7 +204,7 @@ def serve(mesh: Mesh, seconds: float, done: Callable[[], bool] = lambda: False) 
     """Let a mesh look after its connections for a while."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not done():
-        mesh._wait(0.02)
+        mesh._wait(0.02, mesh.links.values())
 
 
 def greeting(*, sender: AgentId = B, mh: bytes = MH) -> bytes:
@@ -255,7 +255,7 @@ def test_plain_text_at_the_door_does_no_harm(two: Table) -> None:
     for _ in range(40):
         with socket.create_connection((two.addresses[A].host, two.addresses[A].port)) as plain:
             plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
-            mesh._wait(0.01)
+            mesh._wait(0.01, mesh.links.values())
     mesh.close()
 
 

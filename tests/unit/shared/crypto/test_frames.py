@@ -114,9 +114,9 @@ def test_a_frame_opens_at_its_own_place_only() -> None:
         FrameOpener(pair()).open(frame, replace(PLACE, number=6))
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.booleans(), st.booleans(), st.booleans())
-def test_control_frames(number: int, expected: int, ask: bool, answer: bool, done: bool) -> None:
-    control = Control(number, 7, expected, ask, answer, done)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**64 - 1), st.tuples(*[st.booleans()] * 5))
+def test_control_frames(number: int, expected: int, said: tuple[bool, ...]) -> None:
+    control = Control(number, 7, expected, *said)
     frame = FrameSealer(pair()).seal_control(control, bytes(12))
     opener = FrameOpener(pair())
     assert opener.place(frame) is None
