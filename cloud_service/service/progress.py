@@ -1,7 +1,7 @@
 """Where the members of a secret job stand: they tell, people see. Sizes and times only.
 
-A report moves the deadline of a job that computes (`coordinator.progressed`), so it is signed and stored like whatever
-else a job's fate depends on; each replaces the one before, and none is in the log.
+A report moves the deadline of a job that computes (`shared.protocol.progressing`), so it is signed and stored as
+whatever else a job depends on; each replaces the one before, and none is in the log.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from cloud_service.store import jobs
 from cloud_service.store.database import Database
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
-from shared.protocol import coordinator
+from shared.protocol import progressing
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import verify_progress
 from shared.wire.secret import SignedProgress
@@ -57,7 +57,7 @@ class ProgressDoor:
             stored = jobs.load(connection, job_id, lock=True)
             if stored is None:
                 raise PeerError(ErrorCode.ROSTER_MISMATCH, "progress: no job here of that id")
-            step = coordinator.progressed(stored.job, report, now)
+            step = progressing.progressed(stored.job, report, now)
             recorder = Recorder(self.database, connection, stored, self.signer, now)
             recorder.take(step)
             news = recorder.finish()

@@ -6,31 +6,24 @@ that was cut off left nothing behind and is made again from the same message.
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from hospital_agent.cloud import Patience
-from hospital_agent.computing.member import Finished
-from hospital_agent.computing.room import News, Room
+from hospital_agent.computing.room import Room
+from hospital_agent.daemon.finishing import model_of
 from hospital_agent.daemon.office import Office
-from hospital_agent.daemon.secret_work import tally_of, work_of
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
 from hospital_agent.keyring import Spent
-from hospital_agent.models import Model
 from hospital_agent.policy import differs_by_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.joining import MAX_OFFER_BYTES
-from shared.protocol.participant import abort, computed, read_receipt, receive
+from shared.protocol.participant import abort, read_receipt, receive
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
-from shared.protocol.states import AgentState
-from shared.tree.model import Tree
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
@@ -52,13 +45,13 @@ class Case:
 class Casework:
     """Every accepted job of one agent. `unbooked`: figures that go into the journal with the job's next entry.
 
-    `room`: where its secret jobs compute. `patience`: with the cloud's relay.
+    `room`: where its secret jobs compute. `due`: those whose computing is to begin, or to go on after a restart.
     """
 
     office: Office
     room: Room
-    patience: Patience
     cases: dict[str, Case] = field(default_factory=dict)
+    due: list[Case] = field(default_factory=list)
     unbooked: dict[str, Tally] = field(default_factory=dict)
 
     def resume(self) -> None:
@@ -80,7 +73,7 @@ class Casework:
                 continue
             self.office.progress.tell(f"goes on: {entry.phase}", job=entry.job, phase=entry.phase)
             if participation.manifest.is_secret and participation.roster:
-                self._compute(case)
+                self.due.append(case)
 
     def take(self, case: Case, sealed: Sealed, inbox_id: int) -> None:
         """One message of the cloud about an accepted job.
@@ -104,62 +97,8 @@ class Casework:
         except (InputError, InternalError) as error:
             self.give_up(case, JobCode.CANCELLED, str(error), inbox_id=inbox_id)
             return
-        self._add(case.entry.job, _tally(watch, spent.since(before)))
+        self.add(case.entry.job, _tally(watch, spent.since(before)))
         self._settle(case, outcome, sealed, inbox_id)
-
-    def _compute(self, case: Case) -> None:
-        """Give a secret job to its thread; one that was interrupted goes on from its log."""
-        if case.snapshot is None:
-            raise InternalError("computing needs the frozen records")
-        try:
-            self.room.begin(work_of(self.office, case.participation, case.snapshot, self.patience))
-        except (InputError, InternalError) as error:
-            self.give_up(case, JobCode.CANCELLED, str(error))
-
-    def take_news(self, news: News) -> None:
-        """What the thread of a secret job came to."""
-        case = self.cases.get(news.job)
-        if case is None:
-            return
-        if news.failure is not None:
-            self.give_up(case, news.failure.code, str(news.failure))
-        elif news.finished is not None and case.participation.state is AgentState.COMPUTING:
-            self._state_result(case, news.finished)
-
-    def _state_result(self, case: Case, finished: Finished) -> None:
-        journal, keys = self.office.journal, self.keys_of(case)
-        step = computed(case.participation, finished.result, keys)
-        outcome = carry_out(step, None, keys, self.office.keyring.identity, Stopwatch())
-        self._add(case.entry.job, tally_of(finished))
-        entry = self.booked(
-            replace(case.entry, participation=to_json(outcome.participation), phase="computed and decided")
-        )
-        with journal.transaction():
-            journal.put_job(entry)
-            for message in outcome.outgoing:
-                journal.queue(message)
-            journal.record(
-                "computed",
-                job=entry.job,
-                result=finished.result.sha256,
-                rounds=finished.rounds,
-                opened=dict(finished.result.opened),
-            )
-        case.entry, case.participation = entry, outcome.participation
-        self.office.progress.tell(entry.phase, job=entry.job, phase=entry.phase)
-
-    def note_phases(self) -> None:
-        """Where the computing stands, for this hospital's own people."""
-        changed = []
-        for job, place in self.room.jobs.items():
-            case, text = self.cases.get(job), f"computes: {place.text()}"
-            if case and case.participation.state is AgentState.COMPUTING and case.entry.phase != text:
-                case.entry = replace(case.entry, phase=text)
-                changed.append(case.entry)
-        if changed:
-            with self.office.journal.transaction(durable=False):
-                for entry in changed:
-                    self.office.journal.put_job(entry)
 
     def take_receipt(self, message: OutgoingMessage, raw: bytes) -> None:
         """The cloud's answer to an own message. A receipt that does not hold is told and kept, not believed."""
@@ -279,7 +218,7 @@ class Casework:
     def add_traffic(self, job: str, figures: Mapping[str, Mapping[str, int]], seconds: float = 0.0) -> None:
         """Book bytes and transport time for the job's next entry."""
         tally = Tally(seconds={"transport": seconds}, sent=figures["sent"], received=figures["received"])
-        self._add(job, tally)
+        self.add(job, tally)
 
     def booked(self, entry: JobEntry) -> JobEntry:
         """The entry with the figures that were waiting for it."""
@@ -291,7 +230,8 @@ class Casework:
         )
         return replace(entry, tally=total)
 
-    def _add(self, job: str, tally: Tally) -> None:
+    def add(self, job: str, tally: Tally) -> None:
+        """Book figures for the job's next entry."""
         known = self.unbooked.get(job, Tally())
         self.unbooked[job] = known.plus(
             seconds=tally.seconds, sent=tally.sent, received=tally.received, work=tally.work
@@ -361,7 +301,7 @@ class Casework:
         case.entry, case.participation = entry, after
         self.office.progress.tell(phase, job=entry.job, round=after.round, attempt=after.attempt, phase=phase)
         if outcome.computes:
-            self._compute(case)
+            self.due.append(case)
 
     def _remember_roster(self, case: Case, sealed: Sealed) -> None:
         """Inside a transaction: sums that came were seen, whether or not they held."""
@@ -372,28 +312,11 @@ class Casework:
     def _complete(self, case: Case, outcome: Outcome, ending: Completed, inbox_id: int) -> None:
         """The model is on disk before the journal forgets; a repeat after a crash writes the same tree again."""
         after = outcome.participation
-        model = Model(
-            manifest=after.manifest,
-            mh=after.mh,
-            agent=after.own,
-            tree=_tree_of(after),
-            state=str((after.statement or {})["state"]),
-            statements=ending.statements,
-            certificates=_certificates_of(case, after),
-            saved=int(time.time()),
-            record_sha256=None if after.result is None else after.result.sha256,
-        )
+        model = model_of(after, case.entry.certificates, ending.statements)
         self.office.shelf.put(model, self.office.keyring.identity)
         case.participation = after
         self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id)
         self.office.progress.tell(f"complete: {model.told}", job=case.entry.job)
-
-
-def _tree_of(after: Participation) -> Tree | None:
-    """The finished tree; None where a secret job does not show it to this hospital."""
-    if after.result is None:
-        return after.growth.tree
-    return None if after.result.tree is None else Tree.from_json(json.loads(after.result.tree))
 
 
 def _note_opening(watch: Stopwatch, sealed: Sealed, spent: Spent) -> None:
@@ -407,12 +330,6 @@ def _tally(watch: Stopwatch, spent: Spent) -> Tally:
     cpu = {"encrypt_cpu": spent.encrypt_cpu_seconds, "decrypt_cpu": spent.decrypt_cpu_seconds}
     work = {"encryptions": spent.encryptions, "decryptions": spent.decryptions}
     return Tally(seconds=watch.seconds | cpu, work=work)
-
-
-def _certificates_of(case: Case, after: Participation) -> tuple[str, ...]:
-    """Certificates of the present roster; the journal has those of all who joined, in the order of `members`."""
-    by_id = {peer.id: text for peer, text in zip(after.members, case.entry.certificates, strict=True)}
-    return tuple(by_id[agent] for agent in after.roster)
 
 
 def _phase(kind: MessageType, after: Participation) -> str:

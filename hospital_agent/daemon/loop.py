@@ -17,6 +17,7 @@ from typing import Any, Final, Self
 from hospital_agent.cloud import CloudClient, FullJitter, InboxMessage, Patience
 from hospital_agent.computing.room import Room
 from hospital_agent.daemon.casework import Casework
+from hospital_agent.daemon.computing_desk import ComputingDesk
 from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
@@ -49,6 +50,7 @@ class Daemon:
     client: CloudClient
     casework: Casework
     desk: OfferDesk
+    computing: ComputingDesk
     stop: threading.Event = field(default_factory=threading.Event)
     _refreshed: float = -_REFRESH_SECONDS
     _trouble: FullJitter | None = None
@@ -88,8 +90,14 @@ class Daemon:
             ca_bundle=settings.ca_bundle,
             patience=patience,
         )
-        casework = Casework(office, Room(folder), client.patience)
-        return cls(office, client, casework, OfferDesk(office, casework))
+        casework = Casework(office, Room(folder))
+        return cls(
+            office,
+            client,
+            casework,
+            OfferDesk(office, casework),
+            ComputingDesk(office, casework, client.patience),
+        )
 
     def run(self) -> None:
         """Work until stopped. Raises: InputError: another agent runs in the folder."""
@@ -104,7 +112,7 @@ class Daemon:
 
     def close(self) -> None:
         """Let go of the connection, the journal, and every thread and process."""
-        self.casework.room.close()
+        self.computing.room.close()
         self.client.http.close()
         self.office.keyring.close()
         self.office.journal.connection.close()
@@ -140,22 +148,23 @@ class Daemon:
 
         Also tells how far such jobs are: the hospital's people by its journal, the cloud by a report.
         """
-        room = self.casework.room
+        self.computing.begin_due()
+        room = self.computing.room
         if not room.jobs:
             return ASKING_WAIT_SECONDS if self.office.journal.jobs(JobStatus.AWAITING) else None
         busy = room.is_busy
         while (news := room.next_news(COMPUTING_WAIT_SECONDS if busy else 0.0)) is not None:
             busy = False
             self._tell_progress()
-            self.casework.take_news(news)
+            self.computing.take_news(news)
             self._send_pending()
         self._tell_progress()
         return 0 if room.is_busy else ASKING_WAIT_SECONDS
 
     def _tell_progress(self) -> None:
         """A report that does not arrive is not missed: the next one says it all again."""
-        self.casework.note_phases()
-        for report in self._teller.news(self.casework.room.jobs):
+        self.computing.note_phases()
+        for report in self._teller.news(self.computing.room.jobs):
             with suppress(PeerError, TemporaryError):
                 self.client.tell_progress(sign_progress(report, self.office.keyring.identity))
 

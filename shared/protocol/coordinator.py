@@ -47,7 +47,6 @@ from shared.wire.rounds import (
     JobOffer,
     Notify,
 )
-from shared.wire.secret import Progress
 
 Statement = Decision | Notify
 
@@ -319,44 +318,6 @@ _HANDLERS: Final = {
     MessageType.ATTEST: _on_attest,
     MessageType.ABORT: _on_abort,
 }
-
-
-def progressed(job: Job, report: Progress, now: int) -> Step:
-    """A member of a secret job tells where it stands. The deadline counts from a compute party's last own step.
-
-    Raises: PeerError: `late`: it does not compute (any more). `roster_mismatch`: the agent takes no part.
-    """
-    if job.state is not CloudState.COMPUTING:
-        raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} does not compute: {job.state}")
-    agent = AgentId(report.agent)
-    if agent not in job.roster:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{agent} is not in the roster of job {job.manifest.job}")
-    before = job.members[agent].progress
-    job = _with_member(job, replace(job.members[agent], reported=now, progress=report))
-    if job.manifest.secret is None or agent not in job.manifest.secret.compute_parties:
-        return Step(job)
-    notes: tuple[Note, ...] = ()
-    if before is None or (before.phase, before.layer) != (report.phase, report.layer):
-        notes = (_progress_note(report),)
-    deadline = max(job.deadline, now - report.waiting_seconds + job.manifest.deadlines.round_seconds)
-    if job.paused_since is not None and deadline > now:
-        job, notes = replace(job, paused_since=None), (*notes, Note("resumed", {"hospital": agent}))
-    return Step(replace(job, deadline=deadline), notes)
-
-
-def _progress_note(report: Progress) -> Note:
-    return Note(
-        "progress",
-        {
-            "hospital": report.agent,
-            "phase": report.phase,
-            "layer": report.layer,
-            "layers": report.layers,
-            "rounds": report.rounds,
-            "sent_bytes": report.sent_bytes,
-            "seconds": report.seconds,
-        },
-    )
 
 
 # --- time -----------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from shared.crypto import agreement
 from shared.errors import ErrorCode, JobCode, PeerError
 from shared.ids import CLOUD, EVERYONE
-from shared.protocol import coordinator, stages
+from shared.protocol import coordinator, progressing, stages
 from shared.protocol.effects import Note
 from shared.protocol.envelopes import Address, Chain, seal
 from shared.protocol.job import Job, Step
@@ -98,7 +98,7 @@ def progressed(job: Job, name: str, waiting_seconds: int, now: int) -> Step:
         phase="sort",
         waiting_seconds=waiting_seconds,
     )
-    return coordinator.progressed(job, report, now)
+    return progressing.progressed(job, report, now)
 
 
 def test_progress_of_a_compute_party_moves_the_deadline_and_ends_a_pause() -> None:
@@ -195,6 +195,14 @@ def test_a_round_of_counts_is_refused_while_shares_are_computed_on() -> None:
     assert not hospital.contributed
 
 
+def schema_for(changes: dict[str, Any]) -> dict[str, Any]:
+    """Mode gain-ratio wants to know how listed values are compared."""
+    if changes.get("profile") != "secret-gainratio":
+        return SCHEMA
+    attributes: Any = SCHEMA["attributes"]
+    return {**SCHEMA, "attributes": [{**attribute, "treat_as": "equality"} for attribute in attributes]}
+
+
 MANIFEST_FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"secret": None}, "block belongs"),
     ({"profile": "hardened"}, "block belongs"),
@@ -227,12 +235,12 @@ GAIN_RATIO_FAULTS: list[tuple[dict[str, Any], str]] = [
 def test_a_manifest_that_contradicts_itself_is_refused(changes: dict[str, Any], reason: str) -> None:
     built = world(1)
     with pytest.raises(ValidationError, match=reason):
-        built.parties.manifest(SCHEMA, **{**RULES, **changes})
+        built.parties.manifest(schema_for(changes), **{**RULES, **changes})
 
 
 def test_manifests_of_the_other_profiles_have_no_trace_of_the_block() -> None:
     built = World(1, dict.fromkeys(NAMES, PATTERNS), SCHEMA)
     assert b"secret" not in built.cloud.job.manifest.canonical()
     assert not built.cloud.job.manifest.is_secret
-    secret = built.parties.manifest(SCHEMA, **{**RULES, **GAIN_RATIO})
+    secret = built.parties.manifest(schema_for(GAIN_RATIO), **{**RULES, **GAIN_RATIO})
     assert Manifest.parse(secret.canonical(), what="manifest", max_bytes=2**20) == secret
