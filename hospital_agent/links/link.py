@@ -12,20 +12,19 @@ Rules that keep it sound:
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from hospital_agent.links.channel import Channel
 from hospital_agent.links.frame_log import Frame, FrameRecord
-from hospital_agent.links.pieces import Incoming, contents_of
+from hospital_agent.links.outbox import WINDOW_BYTES, Outbox
+from hospital_agent.links.pieces import Incoming
 from shared.crypto.frames import Control, FrameOpener, FrameSealer, Pair, Place, Refusal, RefusedFrameError
-from shared.errors import JobCode, JobFailure, PrivetError
+from shared.errors import JobCode, JobFailure
 from shared.mpc.program import Spec
 from shared.mpc.ring import Words
 from shared.rng import random_bytes
 
-WINDOW_BYTES: Final = 2**23
-"""Sealed and not yet acknowledged; what a peer keeps for us, and we for it."""
 AHEAD_BYTES: Final = 2**25
 """Opened contents that the program has not asked for yet; beyond it, the peer has to wait."""
 MOST_AHEAD_BYTES: Final = 2**31
@@ -39,10 +38,6 @@ _AGAIN_SECONDS: Final = 10.0
 _GAP_SECONDS: Final = 2.0
 """What is sent again because of a gap needs so long to arrive, before the same gap counts as another one."""
 _NONCE_BYTES: Final = 12
-
-
-class FramesGoneError(PrivetError):
-    """A peer asks for frames that are no longer kept: the program is to run again over the log."""
 
 
 class Link:
@@ -62,26 +57,19 @@ class Link:
         self._log, self._clock = log, clock
         self._epoch, self._counter = log.starts, 0
         self._peer_control = (0, 0)
-        self._live = False
         self._cuts = channel.cuts
         self._patience = _ASK_SECONDS[0]
         self._asked_at = clock()
         self._wanted = self._gap = (-1, 0.0)
-        self._heard = False
+        self._outbox = Outbox(self.peer, self._sealer, channel)
         self._was_cut = False  # since the last frame that came
-        self._acknowledged = 0
         self._expected = 0
         self._unacknowledged_frames = self._unacknowledged_bytes = 0
         self._begin()
 
     def _begin(self) -> None:
         """The state at the start of the program."""
-        self._contents: deque[tuple[int, int, Iterator[bytes | memoryview]]] = deque()
-        self._kept: deque[bytearray] = deque()
-        self._kept_bytes = 0
-        self._next_number = self._sent_up_to = 0
-        self._messages_out = self._messages_in = 0
-        self._replayed = self._taken = 0
+        self._messages = self._replayed = self._taken = 0
         self._incoming: Incoming | None = None
         self._inbox: deque[tuple[int, bytearray]] = deque()
         self._inbox_bytes = 0
@@ -91,14 +79,13 @@ class Link:
 
     def queue(self, arrays: Sequence[Words]) -> None:
         """Begin to send a message; the arrays stay as they are until `sent`."""
-        if any(words.nbytes for words in arrays):
-            self._contents.append((self._messages_out, self._taken, contents_of(arrays)))
-            self._messages_out += 1
+        self._outbox.queue(arrays, self._taken)
 
     @property
     def sent(self) -> bool:
         """Whether all that was queued is sealed and on its way."""
-        return not self._contents and not (self._live and self._heard and self.channel.wants_to_write)
+        box = self._outbox
+        return box.is_sealed and not (box.live and box.heard and self.channel.wants_to_write)
 
     def expect(self, specs: Sequence[Spec]) -> None:
         """Begin to receive a message. Raises: JobFailure: what came already is another message."""
@@ -121,19 +108,19 @@ class Link:
             return ()
         if incoming.frames_in_all:
             self._taken += incoming.frames_in_all
-            self._messages_in += 1
+            self._messages += 1
         return incoming.arrays
 
     @property
     def all_acknowledged(self) -> bool:
         """Whether the peer has everything."""
-        return not self._contents and self._acknowledged >= self._next_number
+        return self._outbox.all_acknowledged
 
     # --- the channel's side -----------------------------------------------------------------------------------
 
     def go_live(self) -> None:
         """The log is used up: from here on the program is given what comes over the channel."""
-        self._live = True
+        self._outbox.live = True
         self._expected = self._replayed
         self._cuts = self.channel.cuts
         self._greet()
@@ -143,7 +130,8 @@ class Link:
 
         What the peer has said stays known, and what it sends meanwhile goes into the log, to be replayed in its turn.
         """
-        self._live = False
+        self._outbox.live = False
+        self._outbox.begin()
         self._begin()
 
     def service(self) -> bool:
@@ -154,7 +142,7 @@ class Link:
         moved = False
         if self.channel.cuts != self._cuts:
             self._notice_cuts()
-        if self._contents or self._sent_up_to < self._next_number:
+        if not self._outbox.is_idle:
             moved = self.push()
         while self.reads and (frame := self.channel.receive()) is not None:
             moved = True
@@ -166,7 +154,7 @@ class Link:
                 break
         if self.channel.cuts != self._cuts:
             self._notice_cuts()
-        if self._contents or self._sent_up_to < self._next_number:
+        if not self._outbox.is_idle:
             moved = self.push() or moved
         return moved
 
@@ -174,53 +162,16 @@ class Link:
     def reads(self) -> bool:
         """Whether it takes what comes; not while too much waits for the program already."""
         # While something is to be sent, acknowledgements are needed, and they stand behind what the peer sent.
-        return self._inbox_bytes < AHEAD_BYTES or bool(self._contents)
+        return self._inbox_bytes < AHEAD_BYTES or not self._outbox.is_sealed
 
     def _notice_cuts(self) -> None:
         self._cuts = self.channel.cuts
-        self._heard, self._was_cut = False, True
+        self._outbox.heard, self._was_cut = False, True
         self._greet()
 
     def push(self) -> bool:
         """Seal and send what the window allows; whether anything moved."""
-        moved = False
-        if self._heard and self._sent_up_to < self._next_number:
-            first = self._next_number - len(self._kept)
-            self._sent_up_to = max(self._sent_up_to, first)
-            for number in range(self._sent_up_to, self._next_number):
-                self.channel.send(self._kept[number - first])
-            self._sent_up_to, moved = self._next_number, True
-        while self._contents and self._has_room:
-            round_number, taken, contents = self._contents[0]
-            content = next(contents, None)
-            if content is None:
-                self._contents.popleft()
-                continue
-            self._seal(Place(self._next_number, taken, round_number), content)
-            moved = True
-        return moved
-
-    @property
-    def _has_room(self) -> bool:
-        return self._kept_bytes < WINDOW_BYTES or not (self._live or self._heard)
-
-    def _seal(self, place: Place, content: bytes | memoryview) -> None:
-        self._next_number += 1
-        if place.number < self._acknowledged:
-            self._sent_up_to = self._next_number
-            return
-        frame = self._sealer.seal(place, content)
-        self._kept.append(frame)
-        self._kept_bytes += len(frame)
-        if self._heard:
-            self.channel.send(frame)
-            self._sent_up_to = self._next_number
-        elif not self._live:
-            self._drop_kept(lambda: self._kept_bytes > WINDOW_BYTES)
-
-    def _drop_kept(self, too_many: Callable[[], bool]) -> None:
-        while self._kept and too_many():
-            self._kept_bytes -= len(self._kept.popleft())
+        return self._outbox.push()
 
     # --- what comes -------------------------------------------------------------------------------------------
 
@@ -242,7 +193,7 @@ class Link:
             if place is None:
                 self._obey(self._opener.open_control(frame))
             elif place.number == self._expected:
-                if self._live:
+                if self._outbox.live:
                     self._open(frame, place)
                     self._replayed += 1
                 else:
@@ -278,7 +229,7 @@ class Link:
                 )
             return
         target = incoming.next_target
-        if target is not None and len(target) == size and place.round == self._messages_in:
+        if target is not None and len(target) == size and place.round == self._messages:
             self._opener.open_into(frame, place, target)
             incoming.pass_on()
             return
@@ -287,11 +238,11 @@ class Link:
         incoming.fill(content)
 
     def _check(self, incoming: Incoming, round_number: int, size: int) -> None:
-        if round_number != self._messages_in or size != incoming.next_bytes:
+        if round_number != self._messages or size != incoming.next_bytes:
             raise JobFailure(
                 JobCode.SHARE_INCONSISTENT,
                 f"{self.peer} sent a message of another shape or round than the program has here: "
-                f"message {self._messages_in} was expected with {incoming.next_bytes} bytes in its next frame, "
+                f"message {self._messages} was expected with {incoming.next_bytes} bytes in its next frame, "
                 f"message {round_number} came with {size}; the job ends here",
             )
 
@@ -299,7 +250,7 @@ class Link:
         self._expected += 1
         self._was_cut = False
         self.last_heard, self._patience = self._clock(), _ASK_SECONDS[0]
-        self._acknowledge_up_to(place.acknowledgement)
+        self._outbox.acknowledge(place.acknowledgement)
         self._unacknowledged_frames += 1
         self._unacknowledged_bytes += size
         if (
@@ -315,10 +266,6 @@ class Link:
         self.refused[Refusal.OUT_OF_ORDER] += 1
         if self._clock() - self._asked_at >= _ASK_SECONDS[0]:
             self.say(ask=True, gap=True)
-
-    def _acknowledge_up_to(self, number: int) -> None:
-        self._acknowledged = max(self._acknowledged, number)
-        self._drop_kept(lambda: self._next_number - len(self._kept) < self._acknowledged)
 
     # --- outside the order ------------------------------------------------------------------------------------
 
@@ -356,11 +303,11 @@ class Link:
         self.last_heard = self._clock()
         self.peer_done = control.done
         if is_new_start:
-            self._acknowledged = control.expected
-        self._acknowledge_up_to(control.expected)
-        was_heard, self._heard = self._heard, True
+            self._outbox.start_again(control.expected)
+        self._outbox.acknowledge(control.expected)
+        was_heard, self._outbox.heard = self._outbox.heard, True
         if control.ask and (is_new_start or control.cut or not was_heard or self._is_lost(control)):
-            self._send_again_from(control.expected)
+            self._outbox.send_again_from(control.expected)
         if control.answer:
             self.say(ask=True)
 
@@ -371,7 +318,7 @@ class Link:
             again = self._gap[0] != number or now - self._gap[1] >= _GAP_SECONDS
             self._gap = (number, now) if again else self._gap
             return again
-        if number >= self._sent_up_to:
+        if number >= self._outbox.sent_up_to:
             return False
         if self._wanted[0] != number:
             self._wanted = (number, now)
@@ -379,14 +326,3 @@ class Link:
             return False
         self._wanted = (number, now)
         return True
-
-    def _send_again_from(self, number: int) -> None:
-        if number >= self._next_number:
-            return
-        if number < self._next_number - len(self._kept):
-            if number == self._acknowledged:
-                raise FramesGoneError(
-                    f"{self.peer} asks again for frame {number}; the program runs again over the log"
-                )
-            raise RefusedFrameError(Refusal.REPEATED)
-        self._sent_up_to = min(self._sent_up_to, number)

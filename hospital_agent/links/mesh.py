@@ -16,7 +16,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, TypeVar
 
 from hospital_agent.links.frame_log import Frame, FrameRecord
-from hospital_agent.links.link import FramesGoneError, Link
+from hospital_agent.links.link import Link
+from hospital_agent.links.outbox import FramesGoneError
 from shared.errors import JobCode, JobFailure, TemporaryError
 from shared.ids import AgentId
 from shared.mpc.program import Spec

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hospital_agent.links.frame_log import Frame
-from hospital_agent.links.link import FramesGoneError, Link
+from hospital_agent.links.link import Link
+from hospital_agent.links.outbox import FramesGoneError
 from shared.crypto.agreement import agree, public_of
 from shared.crypto.frames import Pair
 from shared.ids import AgentId, JobId

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hospital_agent.links import link as link_module
-from hospital_agent.links import pieces
+from hospital_agent.links import outbox, pieces
 from hospital_agent.links.frame_log import NoLog
 from hospital_agent.links.link import Link
 from shared.crypto.frames import FrameSealer, Place, Refusal
@@ -29,7 +29,7 @@ A, B, _ = NAMES
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that messages of some hundred bytes have many frames and fill the window."""
     monkeypatch.setattr(pieces, "PIECE_BYTES", 64)
-    monkeypatch.setattr(link_module, "WINDOW_BYTES", 600)
+    monkeypatch.setattr(outbox, "WINDOW_BYTES", 600)
     monkeypatch.setattr(link_module, "_ACKNOWLEDGE_BYTES", 400)
     monkeypatch.setattr(link_module, "AHEAD_BYTES", 1500)
 

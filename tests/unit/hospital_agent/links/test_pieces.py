@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hospital_agent.links import pieces
-from hospital_agent.links.link import WINDOW_BYTES
+from hospital_agent.links.outbox import WINDOW_BYTES
 from hospital_agent.links.pieces import Incoming, contents_of
 from shared.crypto.frames import FrameSealer, Place
 from shared.mpc.program import Spec
