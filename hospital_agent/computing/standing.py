@@ -55,6 +55,11 @@ class Place:
         self.waiting = waiting if waiting.seconds >= _SILENT_SECONDS else None
 
     @property
+    def seconds(self) -> float:
+        """Since the job began here, or went on after a restart."""
+        return time.monotonic() - self.begun
+
+    @property
     def layer(self) -> int:
         """The layer that is worked on, from 1; 0 before the first."""
         return 0 if self.standing is None else self.standing.layer
@@ -82,7 +87,7 @@ class Place:
             layers=self.layers,
             rounds=0 if standing is None else standing.rounds,
             sent_bytes=0 if standing is None else standing.sent_bytes,
-            seconds=int(time.monotonic() - self.begun),
+            seconds=int(self.seconds),
             remaining_seconds=self.remaining_seconds,
             waiting_for=[] if waiting is None else [waiting.peer],
             waiting_seconds=0 if waiting is None else int(waiting.seconds),

@@ -48,11 +48,11 @@ class ComputingDesk:
     def take_news(self, news: News) -> None:
         """What the thread of a secret job came to."""
         case = self.casework.cases.get(news.job)
-        if case is None:
-            return
+        if case is None or case.participation.state is not AgentState.COMPUTING:
+            return  # it is over, or this hospital's part in it was done before
         if news.failure is not None:
             self.casework.give_up(case, news.failure.code, str(news.failure))
-        elif news.finished is not None and case.participation.state is AgentState.COMPUTING:
+        elif news.finished is not None:
             self._state_result(case, news.finished)
 
     def _state_result(self, case: Case, finished: Finished) -> None:

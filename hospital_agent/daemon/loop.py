@@ -37,8 +37,10 @@ from shared.wire.envelope import MessageType
 MAX_MESSAGE_BYTES: Final = 2**27
 ASKING_WAIT_SECONDS: Final = 1
 """Poll length while an offer waits for a person, so that the answer is acted on soon."""
-COMPUTING_WAIT_SECONDS: Final = 0.25
-"""How long a look for what the computing room came to lasts; the inbox is asked between two looks."""
+COMPUTING_WAITS: Final = (0.25, 2.0)
+"""How long a look for what the computing room came to lasts at first, and for a job that takes minutes; the inbox is
+asked between two looks."""
+_MINUTE: Final = 60.0
 _REFRESH_SECONDS: Final = 3600.0
 
 
@@ -127,6 +129,7 @@ class Daemon:
 
     def _turn(self) -> None:
         """One round of the loop; trouble with the network or the database of records only delays it."""
+        self.computing.begin_due()
         try:
             self._refresh()
             for answer in self.office.journal.answers():
@@ -148,18 +151,22 @@ class Daemon:
 
         Also tells how far such jobs are: the hospital's people by its journal, the cloud by a report.
         """
-        self.computing.begin_due()
         room = self.computing.room
         if not room.jobs:
             return ASKING_WAIT_SECONDS if self.office.journal.jobs(JobStatus.AWAITING) else None
         busy = room.is_busy
-        while (news := room.next_news(COMPUTING_WAIT_SECONDS if busy else 0.0)) is not None:
+        while (news := room.next_news(self._look_seconds() if busy else 0.0)) is not None:
             busy = False
             self._tell_progress()
             self.computing.take_news(news)
             self._send_pending()
         self._tell_progress()
         return 0 if room.is_busy else ASKING_WAIT_SECONDS
+
+    def _look_seconds(self) -> float:
+        youngest = min((place.seconds for place in self.computing.room.jobs.values()), default=0.0)
+        shortest, longest = COMPUTING_WAITS
+        return shortest + (longest - shortest) * min(1.0, youngest / _MINUTE)
 
     def _tell_progress(self) -> None:
         """A report that does not arrive is not missed: the next one says it all again."""

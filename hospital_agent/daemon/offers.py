@@ -185,7 +185,7 @@ class OfferDesk:
         try:
             extras = self._secret_extras(manifest, snapshot, private)
         except InputError as error:
-            self._decline(entry, manifest, Refusal(DECLINED, str(error)), inbox_id)
+            self._decline(entry, manifest, Refusal(DATA, str(error)), inbox_id)
             return
         step = accept(manifest, self.office.own, snapshot.sha256, ephemeral, keys, **extras)
         outcome = carry_out(step, snapshot, keys, self.office.keyring.identity, watch)
@@ -224,7 +224,14 @@ class OfferDesk:
                 )
         # Of a tree that stays shared, only the members that are told the classes ask.
         asks = manifest.secret.purpose == "train" or manifest.secret.receives(self.office.own)
-        return {"records": snapshot.row_count if asks else 0, "direct": direct}
+        records = snapshot.row_count if asks else 0
+        if records > manifest.secret.max_records:
+            raise InputError(
+                f"more records than the job takes of all hospitals together, {manifest.secret.max_records}",
+                where="records",
+                remedy="Have the study raise max_records, or point the agent at fewer records.",
+            )
+        return {"records": records, "direct": direct}
 
     def _open_case(self, case: Case, outgoing: tuple[Sealed, ...], inbox_id: int | None) -> None:
         journal = self.office.journal

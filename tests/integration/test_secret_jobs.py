@@ -214,6 +214,15 @@ def test_a_policy_against_it_declines_and_the_job_ends_at_once(
     assert federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()["failure"] == "compute_party_missing"
 
 
+def test_more_records_than_the_job_takes_are_declined(federation: LocalFederation, tmp_path: Path) -> None:
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret={**SECRET, "max_records": 39})
+    assert set(answers(federation, outcome.job).values()) & {"data"}
+    reasons = {entry.reason for entry in outcome.entries.values() if entry.status is JobStatus.DECLINED}
+    assert all("more records than the job takes" in str(reason) for reason in reasons)
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret={**SECRET, "max_records": 119})
+    assert federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()["failure"] == "range_violation"
+
+
 def test_a_cancelled_job_leaves_nothing_behind(federation: LocalFederation, tmp_path: Path) -> None:
     late = federation.hospitals["h4"]
     made = files(tmp_path, *HOSPITALS[:4])

@@ -107,3 +107,16 @@ def test_a_frozen_compute_party_is_named_then_lost(federation: RealFederation) -
         lambda: all(federation.entry(name, job).is_over for name in HOSPITALS), "the end at every agent"
     )
     assert {federation.entry(name, job).code for name in HOSPITALS} == {"member_lost"}
+
+
+def test_a_job_cancelled_while_it_computes_ends_at_every_agent(federation: RealFederation) -> None:
+    job = start(federation)
+    federation.wait_for(job, "progress", 5)
+    with federation.people() as people:
+        assert people.post(f"/v1/jobs/{job}/cancel").json()["state"] == "CANCELLED"
+    federation.wait(
+        lambda: all(federation.entry(name, job).is_over for name in HOSPITALS), "the end at every agent"
+    )
+    for name in HOSPITALS:
+        assert federation.entry(name, job).code == "cancelled"
+        federation.wait(lambda: not list((federation.folder / name / "computing").iterdir()), "the log's end")  # noqa: B023
