@@ -16,7 +16,7 @@ from shared.mpc.arithmetic import add_public, reshare_binary, sum_of_products
 from shared.mpc.bits import unpack_bits
 from shared.mpc.comparison import zero_terms
 from shared.mpc.conversion import sign_bits
-from shared.mpc.first_maximum import all_of, first_maximum
+from shared.mpc.first_maximum import all_of, first_maximum, ready
 from shared.mpc.lookup import LookupTable, sums_of_entries
 from shared.mpc.matrices import lifted
 from shared.mpc.program import Party, Program, together
@@ -64,9 +64,9 @@ class Chooser:
     def choose(self, party: Party, level: Level) -> Program[BinaryShare]:
         """0 for a leaf, else 1 plus the attribute. Returns: uint16 words, shape (nodes,).
 
-        Rounds: 3 for the scores, those of a comparison of scores, ceil(log2(attributes)) and where a gain of zero
-        makes a leaf, one more; but at least what the test of zero gain takes. Sends: mostly the look-ups, (classes + 1)
-        a row. Leaks: nothing.
+        Rounds: 3 for the scores, those of a comparison of scores and 2; one more with `min_child`, and where a gain of
+        zero makes a leaf, one more, but then at least what the test of zero gain takes. Sends: mostly the look-ups,
+        (classes + 1) a row. Leaks: nothing.
         """
         rows = level.of_rows()
         programs: list[Program[Any]] = [self._best(party, level, rows)]
@@ -80,17 +80,15 @@ class Chooser:
 
     def _best(self, party: Party, level: Level, rows: Share) -> Program[BinaryShare]:
         """1 for the best admissible attribute of each node that does not stop by itself; shape (per node, nodes)."""
-        programs: list[Program[Any]] = [self._goes_on(party, level.totals)]
-        if self.rules.min_child > 1:
-            programs.append(self._is_admissible(party, level, rows))
-        if level.questions.per_node > 1:
-            programs.append(self._scores(party, level, rows))
-        goes_on, *others = yield from together(*programs)
-        scores: Share = others.pop() if level.questions.per_node > 1 else _no_scores(level)
-        condition = goes_on[np.zeros(level.questions.per_node, np.intp)]
+        shape = (level.questions.per_node, level.nodes)
         return (
             yield from first_maximum(
-                party, scores, self.layout.score_bits, others[0] if others else None, [condition]
+                party,
+                shape,
+                self._scores(party, level, rows) if shape[0] > 1 else ready(_no_scores(level)),
+                self.layout.score_bits,
+                self._is_admissible(party, level, rows) if self.rules.min_child > 1 else None,
+                [self._goes_on(party, level.totals)],
             )
         )
 
