@@ -21,6 +21,7 @@ from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U64, Words
 from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate_binary, public_share
+from shared.secure_tree.gain_ratio.arrays import stacked
 from shared.secure_tree.gain_ratio.knock_out import Follow, Riding, by_pairs
 from shared.secure_tree.gain_ratio.matches import Entrants, by_fraction
 
@@ -64,9 +65,7 @@ def _all_at_once(party: Party, field: Entrants, size: int) -> Program[tuple[Entr
     groups = -(-candidates // size)
     numbers = [_grouped(party, one, size, fill) for one, fill in zip(field, (-1, 1), strict=True)]
     columns = numbers[0].shape[1]
-    differences = Share(
-        *(np.stack([x, y]).reshape(2, -1) for x, y in zip(*map(_parts, numbers), strict=True))
-    )
+    differences = stacked(numbers).reshape(2, -1)
     bits, products = yield from choices_from_terms(party, _unbeaten(party, numbers, size), differences)
     best = products.map(lambda part: part.reshape(2, size, columns).sum(axis=1, dtype=U64))
     winners = [best[row, : groups * width].reshape(groups, width) for row in range(2)]
@@ -89,7 +88,7 @@ def _unbeaten(party: Party, numbers: Sequence[Share], size: int) -> Program[Word
             greater[place[other, i]] if other < i else not_greater[place[i, other + 1]] for i in range(size)
         ]
         rows.append(concatenate_binary(own))
-    return (yield from all_terms(party, _stacked(rows)))
+    return (yield from all_terms(party, stacked(rows)))
 
 
 def _follow(party: Party, wins: BinaryShare, shape: tuple[int, int], riding: Riding) -> Program[Riding]:
@@ -126,11 +125,3 @@ def _rows(part: Words, size: int, columns: int) -> Words:
     rows = np.zeros((size, columns), part.dtype)
     rows[:, : groups * width] = filled.reshape(groups, size, width).swapaxes(0, 1).reshape(size, -1)
     return rows
-
-
-def _parts(share: Share) -> tuple[Words, Words]:
-    return share.own, share.next
-
-
-def _stacked(rows: Sequence[BinaryShare]) -> BinaryShare:
-    return BinaryShare(np.stack([row.own for row in rows]), np.stack([row.next for row in rows]))

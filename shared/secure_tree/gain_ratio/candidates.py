@@ -15,11 +15,13 @@ from shared.mpc.arithmetic import add_public, multiply
 from shared.mpc.bits import WORD_BITS, packed_length, unpack_bits
 from shared.mpc.conversion import bits_to_arithmetic
 from shared.mpc.program import Party, Program
-from shared.mpc.ring import U32, Words
+from shared.mpc.ring import U32
 from shared.mpc.sharing import BinaryShare, Share, public_binary_share
+from shared.secure_tree.gain_ratio.arrays import filled_rows, stacked
 from shared.secure_tree.gain_ratio.knock_out import by_pairs, knock_out
 from shared.secure_tree.gain_ratio.matches import by_numerator
 from shared.secure_tree.gain_ratio.numerators import ColumnScores
+from shared.secure_tree.gain_ratio.orders import next_codes
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, as_words
 
 
@@ -50,20 +52,17 @@ def best_columns(
     """
     size = WORD_BITS * packed_length(plan.records)
     entrants = [
-        _share_rows([score.numerators for score in scores], size),
-        _binary_rows([score.valid for score in scores], packed_length(plan.records)),
+        filled_rows([score.numerators for score in scores], size),
+        filled_rows([score.valid for score in scores], packed_length(plan.records)),
     ]
     codes = [as_words(key, plan.key_dtype) for key in keys]
     columns = np.repeat(np.arange(plan.columns, dtype=plan.column_dtype)[:, None], size, axis=1)
-    words = [_binary_rows(codes, size), public_binary_share(party.index, columns)]
+    words = [filled_rows(codes, size), public_binary_share(party.index, columns)]
     if plan.has_grid:
-        words.append(_binary_rows([next_codes(code) for code in codes], size))
+        words.append(filled_rows([next_codes(code) for code in codes], size))
     (numerators, valid), words = yield from knock_out(party, entrants, words, by_pairs(by_numerator))
     flags = yield from bits_to_arithmetic(party, unpack_bits(valid[0], plan.records), U32)
-    numbers = Share(
-        np.stack([numerators.own[0, : plan.records], denominators.own]),
-        np.stack([numerators.next[0, : plan.records], denominators.next]),
-    )
+    numbers = stacked([numerators[0, : plan.records], denominators])
     fractions = yield from where_flag(party, flags, numbers)
     return Candidates(fractions[0], fractions[1], [word[0, : plan.records] for word in words])
 
@@ -82,24 +81,3 @@ def where_flag(party: Party, flags: Share, fractions: Share) -> Program[Share]:
     above = add_public(party, fractions, np.broadcast_to(np.negative(neutral), fractions.shape))
     masked = yield from multiply(party, flags, above)
     return add_public(party, masked, np.broadcast_to(neutral, fractions.shape))
-
-
-def next_codes(codes: BinaryShare) -> BinaryShare:
-    """Of each position the code at the next one; local. The last keeps its own."""
-    return codes.map(lambda part: np.append(part[1:], part[-1:]))
-
-
-def _share_rows(rows: Sequence[Share], size: int) -> Share:
-    return Share(_rows([row.own for row in rows], size), _rows([row.next for row in rows], size))
-
-
-def _binary_rows(rows: Sequence[BinaryShare], size: int) -> BinaryShare:
-    return BinaryShare(_rows([row.own for row in rows], size), _rows([row.next for row in rows], size))
-
-
-def _rows(parts: Sequence[Words], size: int) -> Words:
-    """One array a row, filled up with zeros."""
-    stacked = np.zeros((len(parts), size), parts[0].dtype)
-    for row, part in zip(stacked, parts, strict=True):
-        row[: part.size] = part
-    return stacked

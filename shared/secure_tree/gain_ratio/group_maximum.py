@@ -21,6 +21,7 @@ from shared.mpc.ring import U32, Words
 from shared.mpc.selection import low_bits, word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.gain_ratio.all_pairs import by_fractions
+from shared.secure_tree.gain_ratio.arrays import joined, stacked
 from shared.secure_tree.gain_ratio.candidates import NO_TEST, Candidates, where_flag
 from shared.secure_tree.gain_ratio.knock_out import knock_out
 from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR
@@ -79,8 +80,8 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
         words = [word.map(lambda part: np.repeat(part, slots, axis=1)) for word in words]
     if len(others) > 1:
         firsts, lasts = others[1]
-        fractions = _joined([firsts[0], fractions, lasts[0]], axis=1)
-        words = [_joined(list(parts), axis=0) for parts in zip(firsts[1], words, lasts[1], strict=True)]
+        fractions = joined([firsts[0], fractions, lasts[0]], axis=1)
+        words = [joined(parts) for parts in zip(firsts[1], words, lasts[1], strict=True)]
     best, words = yield from knock_out(party, [fractions[0], fractions[1]], words, by_fractions)
     return Candidates(best[0][0], best[1][0], [word[0] for word in words])
 
@@ -93,7 +94,7 @@ def _best_of_blocks(
     wide = yield from widen(party, narrow, LOWEST_NUMERATOR)
     words = [word.map(blocks.rows) for word in candidates.words]
     best, words = yield from knock_out(party, [wide[0], wide[1]], words, by_fractions)
-    return _joined([best[0], best[1]], axis=0).reshape(2, -1, 1), [word.reshape(-1, 1) for word in words]
+    return stacked([best[0], best[1]]).reshape(2, -1, 1), [word.reshape(-1, 1) for word in words]
 
 
 def _whole_blocks(party: Party, flags: Share, blocks: Blocks) -> Program[Share]:
@@ -138,7 +139,7 @@ def _edge_blocks(party: Party, flags: Share, blocks: Blocks) -> tuple[Share, Sha
     beyond = public_share(party.index, 1, U32, (1, len(flags)))
     never = public_share(party.index, 0, U32, (len(started), 1))
     by_block_end = concatenate([started[ends - 1], beyond])
-    following = _joined([started[:, 1:], never], axis=1)
+    following = joined([started[:, 1:], never], axis=1)
     by_block_start = concatenate([following[:: blocks.size], beyond])
     begin = by_block_end.map(lambda part: np.diff(part, axis=0, prepend=part.dtype.type(0)))
     return begin, by_block_start.map(lambda part: np.diff(part, axis=0))
@@ -171,14 +172,7 @@ def _fetched_words(unit: Share, rows: BinaryShare) -> Words:
 
 def _fractions(party: Party, candidates: Candidates, blocks: Blocks) -> Share:
     """Numerators and denominators as rows, uint32, shape (2, size, count); -1 / 1 where blocks are filled up."""
-    numbers = _joined([candidates.numerators.reshape(1, -1), candidates.denominators.reshape(1, -1)], axis=0)
+    numbers = stacked([candidates.numerators, candidates.denominators])
     neutral = NO_TEST.astype(U32)[:, None]
     rows = add_public(party, numbers, np.broadcast_to(np.negative(neutral), numbers.shape)).map(blocks.rows)
     return add_public(party, rows, np.broadcast_to(neutral[:, None], rows.shape))
-
-
-def _joined(parts: list[Any], axis: int) -> Any:
-    return type(parts[0])(
-        np.concatenate([part.own for part in parts], axis=axis),
-        np.concatenate([part.next for part in parts], axis=axis),
-    )

@@ -10,12 +10,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from shared.mpc.arithmetic import conjunction_terms, reshare_binary
 from shared.mpc.program import Party, Program, together
 from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare
+from shared.secure_tree.gain_ratio.arrays import joined
 from shared.secure_tree.gain_ratio.matches import Entrants, Match
 
 Riding = list[BinaryShare]
@@ -57,7 +56,7 @@ def by_pairs(match: Match) -> Play:
     def play(party: Party, field: Entrants) -> Program[tuple[Entrants, Follow]]:
         pairs = len(field[0]) // 2
         winners, wins = yield from match(party, _lefts(field, pairs), _rights(field, pairs))
-        passed = [_with_rest(won, one[2 * pairs :]) for won, one in zip(winners, field, strict=True)]
+        passed = [joined([won, one[2 * pairs :]]) for won, one in zip(winners, field, strict=True)]
         return passed, partial(_follow, party, wins)
 
     return play
@@ -71,7 +70,7 @@ def _follow(party: Party, wins: BinaryShare, riding: Riding) -> Program[Riding]:
             for x, y in zip(_lefts(riding, pairs), _rights(riding, pairs), strict=True)
         )
     )
-    return [_with_rest(won, one[2 * pairs :]) for won, one in zip(winners, riding, strict=True)]
+    return [joined([won, one[2 * pairs :]]) for won, one in zip(winners, riding, strict=True)]
 
 
 def _followed(party: Party, wins: BinaryShare, left: BinaryShare, right: BinaryShare) -> Program[BinaryShare]:
@@ -86,9 +85,3 @@ def _lefts(field: list[Any], pairs: int) -> list[Any]:
 
 def _rights(field: list[Any], pairs: int) -> list[Any]:
     return [one[1 : 2 * pairs : 2] for one in field]
-
-
-def _with_rest(won: Any, rest: Any) -> Any:
-    if not len(rest):
-        return won
-    return type(won)(np.concatenate([won.own, rest.own]), np.concatenate([won.next, rest.next]))

@@ -6,10 +6,8 @@ right one won. How levels of matches follow each other is `knock_out`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 from shared.mpc.arithmetic import conjunction, conjunction_terms
 from shared.mpc.comparison import less_than_choosing
@@ -19,7 +17,8 @@ from shared.mpc.masked_bits import choices_from_terms
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import Words
 from shared.mpc.selection import low_bits
-from shared.mpc.sharing import BinaryShare, Share
+from shared.mpc.sharing import BinaryShare
+from shared.secure_tree.gain_ratio.arrays import stacked
 
 Entrants = list[Any]
 """Arrays of one length along the first axis, one candidate each; what they mean is the match's business."""
@@ -33,7 +32,7 @@ def by_fraction(party: Party, left: Entrants, right: Entrants) -> Program[tuple[
     """
     shape = left[0].shape
     (b, e), (a, d) = ([x.reshape(-1) for x in side] for side in (left, right))
-    differences = _stacked([a - b, d - e])
+    differences = stacked([a - b, d - e])
     bits, products = yield from wide_fraction_choosing(party, a, d, b, e, differences)
     winners = [(b + products[0]).reshape(*shape), (e + products[1]).reshape(*shape)]
     return winners, low_bits(bits).reshape(*shape)
@@ -70,7 +69,3 @@ def by_count(party: Party, left: Entrants, right: Entrants) -> Program[tuple[Ent
     [x], [y] = ([x.reshape(-1) for x in side] for side in (left, right))
     bits, products = yield from less_than_choosing(party, x, y, (y - x).reshape(1, -1))
     return [(x + products[0]).reshape(*shape)], low_bits(bits).reshape(*shape)
-
-
-def _stacked(rows: Sequence[Share]) -> Share:
-    return Share(np.stack([row.own for row in rows]), np.stack([row.next for row in rows]))

@@ -17,6 +17,7 @@ from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U8, Words, word_of_width
 from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare, public_binary_share
+from shared.secure_tree.gain_ratio.arrays import interleaved
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, as_words
 
 _MASK_BITS: Final = 64
@@ -71,8 +72,7 @@ def moved_on(party: Party, members: BinaryShare, right: BinaryShare) -> Program[
     moved = yield from conjunction(
         party, members, right.map(lambda part: np.broadcast_to(part, members.shape))
     )
-    stayed = members ^ moved
-    return BinaryShare(_interleaved(stayed.own, moved.own), _interleaved(stayed.next, moved.next))
+    return interleaved(members ^ moved, moved)
 
 
 def handed_out(party: Party, members: BinaryShare, values: BinaryShare, size: int) -> Program[BinaryShare]:
@@ -98,7 +98,3 @@ def _words_of_rows(rows: Words) -> Words:
     for place, row in enumerate(rows):
         words |= (row & row.dtype.type(1)).astype(dtype) << dtype.type(place)
     return words
-
-
-def _interleaved(even: Words, odd: Words) -> Words:
-    return np.stack([even, odd], axis=1).reshape(-1, even.shape[1])

@@ -17,7 +17,7 @@ from shared.mpc.permutation import gather
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32
 from shared.mpc.sharing import BinaryShare, Share, concatenate
-from shared.secure_tree.gain_ratio.orders import Order
+from shared.secure_tree.gain_ratio.orders import Order, next_codes
 from shared.secure_tree.gain_ratio.tables import LayerTables
 
 
@@ -68,8 +68,7 @@ def _fetched_steps(party: Party, flags: Share, tables: LayerTables) -> Program[S
 
 def _valid(party: Party, keys: BinaryShare, width_bits: int, allowed: BinaryShare) -> Program[BinaryShare]:
     """A cut is where it leaves enough on both sides and the next code differs."""
-    following = keys.map(lambda part: np.append(part[1:], part[-1:]))
-    equal = yield from equal_words(party, keys, following, width_bits)
+    equal = yield from equal_words(party, keys, next_codes(keys), width_bits)
     parts = conjunction_terms(allowed, equal)
     parts ^= allowed.own
     return (yield from reshare_binary(party, parts))

@@ -55,6 +55,11 @@ def fetch(party: Party, order: Order, column: BinaryShare) -> Program[BinaryShar
     return column
 
 
+def next_codes(codes: BinaryShare) -> BinaryShare:
+    """Of each position the code at the next one; local. The last keeps its own."""
+    return codes.map(lambda part: np.append(part[1:], part[-1:]))
+
+
 @dataclass(frozen=True, slots=True)
 class SplitFrame:
     """What the partitions of all columns have in common at each position, uint32, shape (n,).

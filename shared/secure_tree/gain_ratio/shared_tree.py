@@ -13,6 +13,7 @@ from shared.mpc.program import Party, Program, Spec
 from shared.mpc.ring import U8
 from shared.mpc.selection import word_masks
 from shared.mpc.sharing import BinaryShare, Share, concatenate, concatenate_binary, public_binary_share
+from shared.secure_tree.gain_ratio.arrays import transposed
 from shared.secure_tree.gain_ratio.knock_out import by_pairs, knock_out
 from shared.secure_tree.gain_ratio.matches import by_count
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
@@ -70,7 +71,7 @@ def leaf_labels(
     Source: protocol section 11, step 8, and section 4, rule 2.
     Rounds: 5 for each of log2(classes) levels, rounded up, and 2. Leaks: nothing.
     """
-    by_class = concatenate(list(counts)).map(lambda part: np.ascontiguousarray(part.T))
+    by_class = transposed(concatenate(list(counts)))
     names = np.repeat(np.arange(plan.classes, dtype=plan.label_dtype)[:, None], by_class.shape[1], axis=1)
     _, [labels] = yield from knock_out(
         party, [by_class], [public_binary_share(party.index, names)], by_pairs(by_count)

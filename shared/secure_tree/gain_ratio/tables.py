@@ -26,6 +26,7 @@ from shared.mpc.ring import U32, Words
 from shared.mpc.rotation import rotated_tables
 from shared.mpc.selection import low_bits
 from shared.mpc.sharing import BinaryShare, Share, public_share
+from shared.secure_tree.gain_ratio.arrays import transposed
 from shared.secure_tree.gain_ratio.cells import StepTables, steps_by_size, turned_steps
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan
 from shared.secure_tree.gain_ratio.sums import any_of, spread
@@ -71,7 +72,7 @@ def layer_tables(
         flags, slot_steps, class_steps = yield from _by_size(party, public, counts)
     before = counts.cumsum(axis=0) - counts
     starts = _exclusive(counts.reshape(-1)).reshape(slots, classes)
-    offsets = (starts - before).map(lambda part: part.T)
+    offsets = transposed(starts - before)
     side_by_side: list[Program[Any]] = [
         spread(party, flags, offsets),
         _allowed(party, flags, plan.rules.min_child),
@@ -100,7 +101,7 @@ def _turned(party: Party, public: StepTables, counts: Share) -> Program[tuple[Sh
 
 def _by_size(party: Party, public: StepTables, counts: Share) -> Program[tuple[Share, Share, Share]]:
     """The same for many cells."""
-    sizes = counts.map(lambda part: part.sum(axis=1, dtype=part.dtype))
+    sizes = counts.sum(axis=1)
     units, slot_steps, class_steps = yield from together(
         rotated_tables(party, public.unit, sizes.cumsum()[:-1], public.records),
         steps_by_size(party, public, sizes),
