@@ -1,11 +1,11 @@
 """What the secret modes have in common for a member of a job: inputs, program, and what the program came to.
 
-Each mode is a module of its own; `mode_of` chooses by the manifest.
+Each mode is a module of its own; `choosing.mode_of` chooses by the manifest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -49,6 +49,3 @@ class SecretMode(Protocol):
 
     def text_of(self, values: Sequence[Words]) -> str:
         """The canonical text of an opened result. Raises: JobFailure: it is none that an honest program gives."""
-
-
-ModeOf = Callable[..., SecretMode]

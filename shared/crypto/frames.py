@@ -23,7 +23,6 @@ from shared.ids import AgentId, JobId
 
 TAG_BYTES: Final = 16
 PRSS_KEY_BYTES: Final = 16
-INPUT_SEED_BYTES: Final = 16
 _VERSION: Final = b"PF1"
 _DATA, _CONTROL = b"d", b"c"
 _PLACE: Final = struct.Struct(">QQI")
@@ -203,11 +202,6 @@ def prss_key(agreement: bytes, one: AgentId, other: AgentId, *, mh: bytes) -> by
     """The key of the stream that two compute parties draw from together, 16 bytes; the same in either order."""
     lower, higher = sorted((one, other))
     return hk(agreement, b"prss" + lp(lower) + lp(higher), mh=mh)[:PRSS_KEY_BYTES]
-
-
-def input_seed(agreement: bytes, part: int, contributor: AgentId, receiver: AgentId, *, mh: bytes) -> bytes:
-    """The seed of one part (0 to 2) of a contributor's shares that a compute party can draw itself, 16 bytes."""
-    return hk(agreement, b"input" + bytes((part,)) + lp(contributor) + lp(receiver), mh=mh)[:INPUT_SEED_BYTES]
 
 
 def _nonce(number: int) -> bytes:

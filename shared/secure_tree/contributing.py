@@ -67,11 +67,6 @@ Layout = tuple[Block, ...]
 """The blocks of one record set, in the order in which they travel."""
 
 
-def one_hot(codes: Words, count: int) -> Words:
-    """Rows of 0/1 words: row v has 1 where the code is v. Args: codes: below `count`. Returns: uint8, (count, n)."""
-    return np.equal(codes[np.newaxis, :], np.arange(count)[:, np.newaxis]).astype(U8)
-
-
 def message_specs(layout: Layout, records: int, party: int) -> tuple[Spec, ...]:
     """What compute party `party` is sent by a hospital with so many records; nothing by one without."""
     if records == 0:

@@ -18,7 +18,6 @@ from shared.crypto.frames import (
     Place,
     Refusal,
     RefusedFrameError,
-    input_seed,
     prss_key,
 )
 from shared.errors import ErrorCode
@@ -144,8 +143,6 @@ def test_the_keys_of_a_pair_have_nothing_in_common() -> None:
     keys = [
         prss_key(agreement, A, B, mh=MH),
         prss_key(agreement, A, B, mh=bytes(32)),
-        *(input_seed(agreement, part, A, B, mh=MH) for part in range(3)),
-        input_seed(agreement, 0, B, A, mh=MH),
     ]
     assert len(set(keys)) == len(keys)
     assert {len(key) for key in keys} == {16}

@@ -20,7 +20,6 @@ from shared.secure_tree.contributing import (
     deal,
     join,
     message_specs,
-    one_hot,
     party_index,
     shares_of,
 )
@@ -82,10 +81,6 @@ def test_other_blocks_than_the_layout_has_are_a_bug_of_ours() -> None:
         deal(LAYOUT, blocks(5, 1)[1:], seeds(1))
     with pytest.raises(InternalError, match="another shape"):
         deal((BitBlock(2),), blocks(5, 1)[:1], seeds(1))
-
-
-def test_codes_as_rows_of_bits() -> None:
-    assert one_hot(np.array([2, 0, 2]), 3).tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 1]]
 
 
 def test_who_computes() -> None:
