@@ -7,18 +7,22 @@ from hospital_agent.computing.gain_ratio import PredictionMode, Study, TrainingM
 from hospital_agent.computing.id3 import Id3Mode
 from hospital_agent.computing.modes import SecretMode
 from hospital_agent.models import Shelf, get_shares
-from shared.errors import InputError
+from shared.errors import InputError, InternalError
 from shared.protocol.participation import rules_of, schema_of
+from shared.tree.criteria import F_TABLE_CHECKED, SCALE_BITS
+from shared.tree.f_table import f_table, f_table_hash
 from shared.wire.manifest import Manifest
 
 
 def mode_of(assignment: Assignment, shelf: Shelf) -> SecretMode:
     """The mode of a job. Args: shelf: where shared trees of earlier jobs are kept.
 
-    Raises: InputError: the job asks for what it cannot have here.
+    Raises: InputError: the job asks for what it cannot have here. InternalError: see `check_table`.
     """
     manifest, secret, total = assignment.manifest, assignment.secret, assignment.total_records
     schema = schema_of(manifest)
+    if assignment.index is not None:
+        check_table(manifest)
     if manifest.profile == "secret-id3":
         return Id3Mode(schema, rules_of(manifest), total, secret.open_empty)
     study = Study.of(manifest, schema, total)
@@ -43,6 +47,17 @@ def check_offer(manifest: Manifest, own: str, shelf: Shelf) -> None:
     Study.of(manifest, schema_of(manifest), 0)
     if secret.purpose == "predict" and own in secret.compute_parties:
         check_model(manifest, shelf)
+
+
+def check_table(manifest: Manifest) -> None:
+    """Whether the trainers' table is the one that the manifest names, in all entries that its hash covers (section 4).
+
+    Raises: InternalError: this program computes it otherwise, and would grow another tree than the others.
+    """
+    if f_table_hash(f_table(F_TABLE_CHECKED, SCALE_BITS)) != manifest.f_table_sha256:
+        raise InternalError(
+            "the table of x log2 x is not the one of the manifest; the job cannot be computed here"
+        )
 
 
 def check_model(manifest: Manifest, shelf: Shelf) -> None:

@@ -14,7 +14,7 @@ from hospital_agent.computing.member import Finished
 from hospital_agent.computing.modes import SecretMode
 from hospital_agent.models import Shelf
 from hospital_agent.records import RecordRows
-from shared.errors import JobCode, JobFailure
+from shared.errors import InternalError, JobCode, JobFailure
 from shared.mpc.ring import Words
 from tests.support import measured_clinic
 from tests.support.clinic import SCHEMA, dealt
@@ -179,3 +179,8 @@ def test_a_spoiled_part_of_a_sealed_tree_is_noticed(party: str, place: int) -> N
     ended = members.run(mode, blocks, last_message(party, "h4", spoil))
     assert isinstance(end := ended["h4"], JobFailure)
     assert end.code is JobCode.SHARE_INCONSISTENT
+
+
+def test_a_compute_party_whose_table_is_not_the_manifests_does_not_begin() -> None:
+    with pytest.raises(InternalError, match="the one of the manifest"):
+        id3(f_table_sha256="00" * 32)
