@@ -5,7 +5,8 @@ Rules enforced here (protocol sections 4, 6.3, 6.4 and A3 of section 8):
 2. the roster is what the members signed: own acceptance among them, everyone invited, `min_hospitals` met;
 3. a round opens only after the last one was decided alike by all, as their signatures show;
 4. one contribution a (round, attempt); a higher attempt only in round 0 and never after an aggregate;
-5. nothing is decided on sums that fail one check of section 6.3 or section 4.
+5. nothing is decided on sums that fail one check of section 6.3 or section 4;
+6. a secret job has no rounds of sums, not even when its members have decided.
 A `PeerError` means the message is refused and nothing changed; a `JobFailure` means: send `abort(code)`.
 """
 
@@ -109,6 +110,8 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     handler = _HANDLERS.get(envelope.type)
     if handler is None:
         raise PeerError(ErrorCode.MALFORMED, f"an agent takes no {envelope.type} message")
+    if participation.manifest.is_secret and envelope.type in _OF_SUMS:
+        raise PeerError(ErrorCode.WRONG_ROUND, f"a secret job takes no {envelope.type} message")
     return handler(replace(participation, cloud_seq=envelope.seq), sealed, keys)
 
 
@@ -301,6 +304,9 @@ def abort(participation: Participation, code: JobCode) -> Step:
     over = replace(_moved(participation, AgentEvent.ABORT), failure=code)
     return Step(over, (Say(MessageType.ABORT, Abort(code=code)), Aborted(code)))
 
+
+_OF_SUMS: Final = frozenset({MessageType.ROUND_OPEN, MessageType.AGGREGATE})
+"""Rule 6: the messages by which counts of the records would be asked for."""
 
 _HANDLERS: Final[dict[MessageType, Callable[[Participation, Sealed, HospitalKeys], Step]]] = {
     MessageType.ROSTER: _on_roster,
