@@ -16,16 +16,14 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import PurePath
 from typing import Any
 
 from typer.exceptions import TyperException
 
-from shared.errors import InputError, InternalError, JobFailure, PeerError, TemporaryError
+from shared.errors import InputError, InternalError, JobFailure, PeerError, TemporaryError, kind_and_place
 from shared.reports import Report
 
 
@@ -101,10 +99,7 @@ def _file_problem(error: OSError) -> Problem:
 
 
 def _unexpected(error: Exception) -> Problem:
-    # The text of a foreign exception may quote data, so only its class and its place are shown.
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" at {PurePath(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else ""
-    detail = f"{type(error).__name__}{place}; please report it as SECURITY.md or CONTRIBUTING.md says"
+    detail = f"{kind_and_place(error)}; please report it as SECURITY.md or CONTRIBUTING.md says"
     return Problem(ExitCode.INTERNAL, "Internal error", detail)
 
 

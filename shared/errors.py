@@ -8,6 +8,7 @@ The text of an error names ids, rounds, files, lines and columns, never a count,
 
 from __future__ import annotations
 
+import traceback
 from enum import StrEnum
 
 
@@ -90,3 +91,12 @@ class InputError(PrivetError):
         super().__init__(f"{where}: {sentence}" if where else sentence)
         self.where = where
         self.remedy = remedy
+
+
+def kind_and_place(error: Exception) -> str:
+    """Class, file and line of an exception that nobody raised on purpose; its text may quote data and is left out."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return type(error).__name__
+    file = frames[-1].filename.replace("\\", "/").rpartition("/")[2]
+    return f"{type(error).__name__} at {file}, line {frames[-1].lineno}"

@@ -35,6 +35,7 @@ from shared.errors import (
     JobFailure,
     PeerError,
     TemporaryError,
+    kind_and_place,
 )
 from shared.ids import AgentId
 from shared.mpc.ring import Words
@@ -173,7 +174,7 @@ class _Task:
         except (InputError, InternalError) as error:
             self._tell(failure=JobFailure(JobCode.CANCELLED, str(error)))
         except Exception as error:  # a bug must end the job at once, not leave the others waiting for a day
-            self._tell(failure=JobFailure(JobCode.CANCELLED, f"an error of ours: {type(error).__name__}"))
+            self._tell(failure=JobFailure(JobCode.CANCELLED, f"an error of ours: {kind_and_place(error)}"))
         finally:
             if self._delete:
                 self._log.delete()

@@ -17,7 +17,7 @@ from typing import Final, Protocol
 
 from hospital_agent.cloud import BusyError, Carrier, FullJitter, NoWebSocketError, Patience
 from hospital_agent.settings import Way
-from shared.errors import InternalError, PeerError
+from shared.errors import InternalError, PeerError, kind_and_place
 from shared.ids import AgentId
 from shared.wire.relay import MAX_FRAME_BYTES, as_parcel, read_parcel
 
@@ -193,7 +193,7 @@ class Relayed:
                 self._fault = refusal
                 break
             except Exception as error:  # a bug must end the job at once, not leave the others waiting
-                self._fault = InternalError(f"the relay's thread ended by {type(error).__name__}")
+                self._fault = InternalError(f"the relay's thread ended by {kind_and_place(error)}")
                 break
         self._wake_all()
 
