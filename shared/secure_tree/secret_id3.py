@@ -13,15 +13,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.mpc.arithmetic import multiply
 from shared.mpc.comparison import is_zero
 from shared.mpc.lookup import LookupTable
-from shared.mpc.maximum import index_of_maximum
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
-from shared.secure_tree.decisions import open_choices, open_emptiness, open_leaf_classes
+from shared.secure_tree.decisions import open_choices, open_emptiness
 from shared.secure_tree.secret_id3_choice import Chooser, Level
+from shared.secure_tree.secret_id3_labels import Family, Labelling
 from shared.secure_tree.secret_id3_layout import Indices, Layout, Questions
 from shared.secure_tree.secret_id3_records import Kids, SecretRecords, count_kids, tables_of
 from shared.tree.criteria import SCALE_BITS
@@ -53,7 +52,8 @@ def secret_id3(
     Rounds: 3 at the start; a level 1 for members, 1 for counts, those of `Chooser.choose`, 1 for opening; labels of the
         last level about 8. Levels that are too large for memory are grown in parts, one after the other.
     Leaks: for every node, root included, whether it is a leaf, and its attribute or its class: what the tree shows.
-    Raises: InternalError: too many records. JobFailure: `share_inconsistent`, see `shared.mpc.opening`.
+    Raises: InternalError: too many records. InputError: an attribute without listed values. JobFailure:
+        `share_inconsistent`, see `shared.mpc.opening`.
     """
     layout = Layout.of(schema, bits.shape[1])
     if layout.records == 0 or layout.classes == 1:
@@ -61,21 +61,10 @@ def secret_id3(
     with party.meter.phase("input"):
         records = yield from SecretRecords.prepare(party, layout, bits)
     table = LookupTable.of(f_table(layout.records, SCALE_BITS))
-    growth = _Growth(party, rules, records, Chooser(layout, rules, table), open_empty)
+    chooser, labelling = Chooser(layout, rules, table), Labelling(party, layout.count_bits)
+    growth = _Growth(party, rules, records, chooser, open_empty, labelling)
     yield from growth.run()
     return growth.tree()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Family:
-    """Nodes whose labels are computed together: a level's children, or the root. `labels` once they are known.
-
-    `totals`: per class and their sum, shape (nodes, classes + 1). `above`: the parents' labels, shape (nodes,).
-    """
-
-    totals: Share
-    above: Share
-    labels: list[Share] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +78,7 @@ class _Part:
     depth: int
     ids: list[int]
     is_open: NDArray[np.bool_]
-    family: _Family
+    family: Family
     places: Indices
     kids: Kids | None = None
     above: Share | None = None
@@ -105,10 +94,8 @@ class _Growth:
     records: SecretRecords
     chooser: Chooser
     open_empty: bool
+    labelling: Labelling
     splits: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
-    leaves: dict[int, int] = field(default_factory=dict)
-    unlabelled: list[_Family] = field(default_factory=list)
-    closing: list[tuple[_Family, int, int]] = field(default_factory=list)
     nodes: int = 0
 
     def run(self) -> Program[None]:
@@ -121,12 +108,12 @@ class _Growth:
             chosen, counts = yield from self._decide(part, cells)
             waiting.extend(reversed((yield from self._split(part, chosen, counts, members, cells))))
         with self.party.meter.phase("labels"):
-            yield from self._label(self._take_unlabelled())
-            yield from self._close()
+            yield from self.labelling.label()
+            yield from self.labelling.open_leaves()
 
     def tree(self) -> Tree:
         """The finished tree."""
-        built: dict[int, Node] = {node: Leaf(label) for node, label in self.leaves.items()}
+        built: dict[int, Node] = {node: Leaf(label) for node, label in self.labelling.classes.items()}
         for node in sorted(self.splits, reverse=True):
             attribute, kids = self.splits[node]
             built[node] = Split(attribute, tuple(built.pop(kid) for kid in kids))
@@ -135,8 +122,8 @@ class _Growth:
     def _root(self) -> _Part:
         layout = self.records.layout
         above = public_share(self.party.index, 0, U32, (1,))
-        family = _Family(self.records.totals, above)
-        self.unlabelled.append(family)
+        family = Family(self.records.totals, above)
+        self.labelling.add(family)
         self.nodes = 1
         return _Part(0, [0], np.ones((1, layout.attributes), bool), family, np.zeros(1, np.intp))
 
@@ -163,13 +150,14 @@ class _Growth:
         totals = part.family.totals[part.places]
         counts = tables_of(self.records.layout, cells, totals)
         level = Level(counts, totals, Questions.of(self.records.layout, part.is_open))
-        families = self._take_unlabelled()
         with self.party.meter.phase("choice"):
             words, *_ = yield from together(
-                *_any(self.chooser.choose(self.party, level)), *_any(self._label(families))
+                *_any(self.chooser.choose(self.party, level)), *_any(self.labelling.label())
             )
         with self.party.meter.phase("opening"):
-            opened, *_ = yield from together(*_any(open_choices(self.party, words)), *_any(self._close()))
+            opened, *_ = yield from together(
+                *_any(open_choices(self.party, words)), *_any(self.labelling.open_leaves())
+            )
         return opened.tolist(), counts
 
     def _split(
@@ -179,7 +167,7 @@ class _Growth:
         layout = self.records.layout
         for node, place, choice in zip(part.ids, part.places.tolist(), chosen, strict=True):
             if choice == 0:
-                self.closing.append((part.family, place, node))
+                self.labelling.add_leaf(part.family, place, node)
         splitting = np.flatnonzero(chosen)
         if not len(splitting):
             return []
@@ -191,12 +179,13 @@ class _Growth:
         row = layout.first_row[attribute] + value
         ids = self._numbered(part, splitting, attributes, sizes)
         totals = counts.map(lambda words: np.ascontiguousarray(words[parent, :, row]))
-        family = _Family(totals, part.family.labels[0][part.places[parent]])
-        self.unlabelled.append(family)
+        family = Family(totals, part.family.labels[0][part.places[parent]])
+        self.labelling.add(family)
         if self.open_empty:
             yield from self._open_emptiness(totals)
         if self._is_last(part):
-            self.closing.extend((family, place, node) for place, node in enumerate(ids))
+            for place, node in enumerate(ids):
+                self.labelling.add_leaf(family, place, node)
             return []
         is_open = part.is_open[parent]
         is_open[np.arange(len(parent)), attribute] = False
@@ -238,40 +227,6 @@ class _Growth:
                 start = end
             end = bound
         return [*batches, slice(start, end)]
-
-    def _take_unlabelled(self) -> list[_Family]:
-        families, self.unlabelled = self.unlabelled, []
-        return families
-
-    def _label(self, families: list[_Family]) -> Program[None]:
-        """Labels of families: the first most frequent class, the parent's where there is no record (rule 2).
-
-        Without a record all counts are 0, so the first class wins, whose index is 0: adding the parent's is enough.
-        """
-        if not families:
-            return
-        totals = concatenate([family.totals for family in families])
-        above = concatenate([family.above for family in families])
-        bits = self.records.layout.count_bits
-        by_class = totals[:, :-1].map(lambda words: np.ascontiguousarray(words.T))
-        majority, empty = yield from together(
-            index_of_maximum(self.party, by_class, bits), is_zero(self.party, totals[:, -1], U32, bits)
-        )
-        labels = majority + (yield from multiply(self.party, empty, above))
-        start = 0
-        for family in families:
-            family.labels.append(labels[start : start + len(family.above)])
-            start += len(family.above)
-
-    def _close(self) -> Program[None]:
-        """Open the labels of all leaves that have theirs."""
-        ready = [leaf for leaf in self.closing if leaf[0].labels]
-        if not ready:
-            return
-        self.closing = [leaf for leaf in self.closing if not leaf[0].labels]
-        labels = concatenate([family.labels[0][place : place + 1] for family, place, _ in ready])
-        opened = yield from open_leaf_classes(self.party, labels)
-        self.leaves.update(zip((node for _, _, node in ready), opened.tolist(), strict=True))
 
     def _open_emptiness(self, totals: Share) -> Program[None]:
         with self.party.meter.phase("opening"):

@@ -16,7 +16,7 @@ OPENERS = {
     "unwrap_nonce": {"shared.protocol.sums"},
     "_open_places": {"shared.mpc.permutation"},
     "open_choices": {"shared.secure_tree.secret_id3"},
-    "open_leaf_classes": {"shared.secure_tree.secret_id3"},
+    "open_leaf_classes": {"shared.secure_tree.secret_id3_labels"},
     "open_emptiness": {"shared.secure_tree.secret_id3"},
     "combine_sealed": {"hospital_agent.computing.giving"},
 }
