@@ -37,7 +37,8 @@ Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
 class DataSection(BaseModel):
     """`[data]`: where the records are; the members are explained at `records.source.DataSettings`.
 
-    `synthetic`: these are test data of no patient, the only kind with which profile paper may be tried.
+    `synthetic`: these are test data of no patient, the only kind with which profile paper may be tried. `ask`: a file
+    of records, without classes, that trees kept shared are asked about in place of the records of the studies.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,6 +56,7 @@ class DataSection(BaseModel):
     missing: tuple[str, ...] = ()
     decimal_comma: bool = False
     synthetic: bool = False
+    ask: Path | None = None
 
 
 class LocalSection(BaseModel):
@@ -204,6 +206,12 @@ def _absolute(settings: AgentSettings, folder: Path) -> AgentSettings:
     located: dict[str, Any] = {
         "policy": folder / settings.policy,
         "ca_bundle": None if settings.ca_bundle is None else folder / settings.ca_bundle,
-        "data": data if data.path is None else data.model_copy(update={"path": folder / data.path}),
+        "data": data.model_copy(
+            update={
+                name: folder / path
+                for name, path in (("path", data.path), ("ask", data.ask))
+                if path is not None
+            }
+        ),
     }
     return settings.model_copy(update=located)

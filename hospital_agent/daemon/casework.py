@@ -67,7 +67,8 @@ class Casework:
             self.cases[entry.job] = case
             try:
                 schema = schema_of(participation.manifest)
-                case.snapshot = self.office.records.reopen(schema, str(entry.snapshot_sha256))
+                source = self.office.records_for(participation.manifest)
+                case.snapshot = source.reopen(schema, str(entry.snapshot_sha256))
             except InputError as error:
                 self.give_up(case, JobCode.CANCELLED, str(error))
                 continue
@@ -316,7 +317,9 @@ class Casework:
         self.office.shelf.put(model, self.office.keyring.identity)
         case.participation = after
         self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id)
-        self.office.progress.tell(f"complete: {model.told}", job=case.entry.job)
+        classes = self.office.predictions_of(case.entry.job)
+        told = f"the classes of the own records are in {classes}" if classes.is_file() else model.told
+        self.office.progress.tell(f"complete: {told}", job=case.entry.job)
 
 
 def _note_opening(watch: Stopwatch, sealed: Sealed, spent: Spent) -> None:

@@ -173,7 +173,9 @@ class OfferDesk:
         try:
             identity = records_identity(self.office.data)
             with watch.part("freeze"):
-                snapshot = self.office.records.freeze(schema_of(manifest), random_bytes(_SALT_BYTES))
+                snapshot = self.office.records_for(manifest).freeze(
+                    schema_of(manifest), random_bytes(_SALT_BYTES)
+                )
         except InputError as error:
             self._decline(entry, manifest, Refusal(DATA, str(error)), inbox_id)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hospital_agent.daemon.progress import Progress
@@ -11,11 +11,14 @@ from hospital_agent.journal import Journal
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import Shelf, shelf_of
 from hospital_agent.policy import Policy, load_policy
-from hospital_agent.records import DataSettings, RecordSource, open_source
+from hospital_agent.records import AskedSource, DataSettings, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
+from shared.wire.manifest import Manifest
 
 SNAPSHOTS = "snapshots"
+PREDICTIONS = "predictions"
+"""Folder of the classes that shared trees gave for this hospital's records."""
 
 
 @dataclass(slots=True)
@@ -53,10 +56,22 @@ class Office:
         """The records, not yet read."""
         return open_source(self.data, self.folder / SNAPSHOTS)
 
+    def records_for(self, manifest: Manifest) -> RecordSource:
+        """The records that a job is about: of the studies, or those that a shared tree is to be asked about."""
+        ask = self.settings.data.ask
+        if ask is None or manifest.secret is None or manifest.secret.purpose == "train":
+            return self.records
+        asked = replace(self.data, path=ask, url=None, table=None, query=None)
+        return AskedSource(asked, self.folder / SNAPSHOTS)
+
     @property
     def shelf(self) -> Shelf:
         """The finished models."""
         return shelf_of(self.folder, self.keyring.identity.public, self.keyring.hospital_trust().root)
+
+    def predictions_of(self, job: str) -> Path:
+        """Where the classes go that a shared tree gives for the own records."""
+        return self.folder / PREDICTIONS / f"{job}.csv"
 
     def discard_snapshots_but(self, kept: Collection[str]) -> None:
         """Delete frozen records that no running job has, such as those frozen just before the agent was killed.

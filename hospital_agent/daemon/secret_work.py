@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 from hospital_agent.cloud import Patience, RelayDoor
 from hospital_agent.computing.assignment import Assignment
@@ -28,9 +27,6 @@ from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
 from shared.protocol.participation import Participation, schema_of
 from shared.wire.secret import Progress
-
-PREDICTIONS: Final = "predictions"
-"""Folder of the classes that shared trees gave for this hospital's records."""
 
 
 def work_of(office: Office, participation: Participation, snapshot: Snapshot, patience: Patience) -> Work:
@@ -57,7 +53,9 @@ def work_of(office: Office, participation: Participation, snapshot: Snapshot, pa
         assignment=assignment,
         mode=mode,
         blocks=own_blocks(mode.blocks(snapshot), assignment.records[assignment.own]),
-        keeper=Kept(office.folder, office.shelf.folder, job, schema_of(participation.manifest).classes),
+        keeper=Kept(
+            office.shelf.folder, office.predictions_of(job), job, schema_of(participation.manifest).classes
+        ),
         door=door,
         way=settings.compute.channel,
         patience=patience,
@@ -70,8 +68,8 @@ def work_of(office: Office, participation: Participation, snapshot: Snapshot, pa
 class Kept:
     """What outlives a secret job beside its model: shares of a tree, classes of the own records."""
 
-    folder: Path
     models: Path
+    predictions: Path
     job: str
     classes: tuple[str, ...]
 
@@ -81,14 +79,14 @@ class Kept:
 
     def put_classes(self, text: str) -> None:
         """See `Keeper`. One line a record, in the order of the records' source, under a header."""
-        make_private_folder(self.folder / PREDICTIONS)
+        make_private_folder(self.predictions.parent)
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(["record", "class"])
         lines.writerows(
             (n, self.classes[index]) for n, index in enumerate(json.loads(text)["classes"], start=1)
         )
-        write_file(self.folder / PREDICTIONS / f"{self.job}.csv", out.getvalue().encode())
+        write_file(self.predictions, out.getvalue().encode())
 
 
 def own_blocks(blocks: list[Words], records: int) -> list[Words]:

@@ -184,6 +184,30 @@ def test_a_tree_that_stays_shared_answers_by_a_job(federation: LocalFederation, 
         assert told == plain
 
 
+def test_records_without_classes_can_be_asked_about(federation: LocalFederation, tmp_path: Path) -> None:
+    grown = gain_ratio(federation, tmp_path, secret={**SECRET, "result": "shared"})
+    new = measured_clinic.records(12, seed=5)
+    asked = tmp_path / "new.csv"
+    lines = [",".join(measured_clinic.NAMES), *(",".join(row[:-1]) for row in new)]
+    asked.write_text("\n".join(lines) + "\n")
+    secret = {**SECRET, "purpose": "predict", "model": grown.job, "result_parties": ["h2"]}
+    parts = measured_clinic.dealt(measured_clinic.records(150), THREE)
+    outcome = federation.run_job(
+        measured_clinic.SCHEMA,
+        measured_clinic.files(tmp_path / "measured", parts),
+        data={"ask": str(asked)},
+        mode="gain-ratio",
+        max_depth=3,
+        secret=secret,
+    )
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    schema, tree = Schema.from_json(measured_clinic.SCHEMA), measured_clinic.pooled_tree(pooled(), height=3)
+    with (federation.hospitals["h2"].folder / "predictions" / f"{outcome.job}.csv").open() as stream:
+        told = [line["class"] for line in csv.DictReader(stream)]
+    records = [dict(zip(measured_clinic.NAMES, row, strict=False)) for row in new]
+    assert told == [predict(tree, schema, record, "class").label for record in records]
+
+
 def test_a_shared_tree_is_asked_as_it_was_grown_or_not_at_all(
     federation: LocalFederation, tmp_path: Path
 ) -> None:

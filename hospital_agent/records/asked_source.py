@@ -1,0 +1,49 @@
+"""Records that a shared tree is asked about: a file like that of the study's records, whose class nobody knows yet.
+
+A class column that is there all the same is not looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from hospital_agent.records.files import read_table
+from hospital_agent.records.matching import encode
+from hospital_agent.records.snapshot import CodedSnapshot
+from hospital_agent.records.source import DataSettings
+from hospital_agent.records.table import Column, Table
+from shared.tree.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSource:
+    """Implements `source.RecordSource`; snapshots are files in `directory`."""
+
+    settings: DataSettings
+    directory: Path
+
+    def freeze(self, schema: Schema, salt: bytes) -> CodedSnapshot:
+        """Read the file, check every field but the class against the schema, keep the codes."""
+        settings = replace(self.settings, class_column=None)
+        table = _with_open_class(read_table(settings), schema, settings)
+        return CodedSnapshot.write(self.directory, encode(table, schema, settings), schema, salt)
+
+    def reopen(self, schema: Schema, sha256: str) -> CodedSnapshot:
+        """The codes kept earlier; the file itself is not read."""
+        return CodedSnapshot.open(self.directory, sha256, schema)
+
+
+def _with_open_class(table: Table, schema: Schema, settings: DataSettings) -> Table:
+    """The table with the schema's first class in every row, which no program ever reads."""
+    kept = [
+        column
+        for column in table.columns
+        if settings.rename.get(column.name, column.name) != schema.class_name
+    ]
+    unknown = Column(
+        schema.class_name, len(table.columns) + 1, (schema.classes[0],), np.zeros(table.row_count, np.uint8)
+    )
+    return replace(table, columns=(*kept, unknown))
