@@ -179,12 +179,6 @@ def create_job(
         max_records=max_records or DEFAULT_RECORDS,
         model=ask,
     )
-    if mode is ModeName.PPSDT and secret != SecretPlan():
-        raise InputError(
-            "the options of secret sharing need a secret mode",
-            where="--mode",
-            remedy="Add --mode id3 or --mode gain-ratio, or leave them out.",
-        )
     plan = JobPlan(
         invited=hospital or None,
         mode=mode.value,

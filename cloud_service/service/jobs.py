@@ -50,6 +50,7 @@ class Jobs:
         Raises: InputError: the plan breaks a rule or a limit. PeerError: `policy_profile`, `policy_min_hospitals`.
         """
         now = self.clock()
+        plan.check()
         self._check_profile(study, plan)
         with self.database.write() as connection:
             certificates = self._invite(connection, plan)

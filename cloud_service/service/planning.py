@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from cloud_service.service.studies import StudyView
 from shared.errors import InputError
 from shared.wire.base import describe
-from shared.wire.manifest import Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.manifest import SECRET_CRITERIA, Criterion, Deadlines, PaillierProfile, Profile
 from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpose, ResultKind, SecretSpec
 
 _DEADLINES: Final = Deadlines()
@@ -62,6 +62,26 @@ class JobPlan:
     def manifest_profile(self) -> Profile:
         """The profile that the manifest names."""
         return SECRET_PROFILES.get(self.mode, self.profile)
+
+    def check(self) -> None:
+        """Whether all that is asked belongs to the mode. Raises: InputError: something would be left out in silence."""
+        if self.mode == "ppsdt":
+            if self.secret != SecretPlan():
+                raise InputError(
+                    "the options of secret sharing need a secret mode",
+                    where="mode",
+                    remedy="Choose mode id3 or gain-ratio, or leave them out.",
+                )
+        elif self.profile != "hardened":
+            raise InputError(
+                f"profile {self.profile} is of mode ppsdt", where="profile", remedy="Leave it out."
+            )
+        elif self.criterion not in ("information-gain", SECRET_CRITERIA[self.manifest_profile]):
+            raise InputError(
+                f"mode {self.mode} fixes its criterion, which is not {self.criterion}",
+                where="criterion",
+                remedy="Leave it out.",
+            )
 
 
 def secret_spec(study: StudyView, plan: SecretPlan, invited: Sequence[str]) -> SecretSpec:

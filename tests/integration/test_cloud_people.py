@@ -177,6 +177,8 @@ BAD_JOBS: list[tuple[dict[str, Any], int, str]] = [
     ({"min_hospitals": 2}, 422, "invalid_input"),
     ({"profile": "paper"}, 403, "policy_profile"),
     ({"profile": "secret-id3"}, 422, "invalid_input"),
+    ({"secret": {"open_empty": True}}, 422, "invalid_input"),
+    ({"mode": "id3", "criterion": "gain-ratio"}, 422, "invalid_input"),
     ({"unknown": 1}, 422, "invalid_input"),
     ({"deadlines": {"round_seconds": 0}}, 422, "invalid_input"),
 ]

@@ -102,6 +102,8 @@ def test_a_person_reads_who_computes_and_who_is_told(
     ("words", "reason"),
     [
         (("--mode", "ppsdt", "--compute", "h1"), "need a secret mode"),
+        (("--mode", "id3", "--profile", "paper"), "profile paper is of mode ppsdt"),
+        (("--mode", "id3", "--criterion", "gain-ratio"), "fixes its criterion"),
         (("--mode", "gain-ratio", "--max-depth", "none"), "height of 1"),
         (("--mode", "gain-ratio", "--grid", "pulse"), "NAME=STEP"),
         (("--mode", "gain-ratio", "--max-depth", "deep"), "a number from 1"),
