@@ -18,7 +18,7 @@ import pytest
 
 from shared.mpc import permutation
 from shared.mpc.local import run_local
-from shared.mpc.program import Party, Program, Round
+from shared.mpc.program import Party, Program, Round, Spec
 from shared.mpc.prss import Prss, Stream
 from shared.mpc.random_permutation import draw_permutation
 from shared.mpc.ring import U8, U32, U64, Words
@@ -31,6 +31,7 @@ ALL: frozenset[int] = frozenset(range(PARTIES))
 BOUND, SURE = 7.0, 50.0
 """Standard deviations; what is broken comes to dozens and more."""
 AGAIN = 100
+HASH = Spec((32,), U8)
 MANY = 200
 """Words from which on their half-bytes are looked at place by place."""
 
@@ -105,6 +106,29 @@ def distance(case: Case, broken: Break | None = None, seed: int = 70) -> float:
     return min(largest, distance(case, broken, seed + AGAIN))
 
 
+def distance_of_messages(case: Case, broken: Break | None = None, runs: int = 1, seed: int = 70) -> float:
+    """The same for long programs: of what came from others and what foresight leaves of it, over several runs.
+
+    Hashes of openings are left out: those of short parts are foreseen now and then, whole or not at all, and say no
+    more than the part that comes beside them.
+    """
+    tables: list[list[Words]] = []
+    for which in range(2):
+        counts: list[Words] = []
+        for turn in range(runs):
+            seen = views(case, which, seed + 10 * turn + which, broken or Break())
+            sent = [
+                words for view in seen for words in view.received if words.size and Spec.of(words) != HASH
+            ]
+            found = [_half_bytes(words, places=False) for words in sent]
+            counts = [one + other for one, other in zip(counts, found, strict=True)] if turn else found
+        tables.append(counts)
+    largest = max(_statistic(one, other) for one, other in zip(*tables, strict=True))
+    if largest < BOUND or largest > SURE or seed >= AGAIN:
+        return largest
+    return min(largest, distance_of_messages(case, broken, runs, seed + AGAIN))
+
+
 def hears_nothing(case: Case, party: int) -> bool:
     """Whether a party is sent nothing at all."""
     return not _run(case, case.inputs[0], 70, Break())[party].received
@@ -170,12 +194,16 @@ def _furthest(first: View, second: View) -> float:
     assert [words.shape for words in first.received] == [words.shape for words in second.received]
     largest = 0.0
     for x, y in zip(_features(first), _features(second), strict=True):
-        one, other = _half_bytes(x), _half_bytes(y)
-        statistic = ((one - other) ** 2 / np.maximum(one + other, 1)).sum(axis=1).max()
-        largest = max(largest, float(statistic - 15) / np.sqrt(2 * 15))
+        largest = max(largest, _statistic(_half_bytes(x), _half_bytes(y)))
         if largest > SURE:
             break
     return largest
+
+
+def _statistic(one: Words, other: Words) -> float:
+    """In standard deviations over its mean; of rows the largest."""
+    chi_square = ((one - other) ** 2 / np.maximum(one + other, 1)).sum(axis=1).max()
+    return float((chi_square - 15) / np.sqrt(2 * 15))
 
 
 def _features(view: View) -> Iterator[Words]:
@@ -198,11 +226,11 @@ def _mixed(x: Words, y: Words) -> Sequence[Words]:
     return (x ^ y, x + y, x - y) if x.dtype in (U32, U64) else (x ^ y,)
 
 
-def _half_bytes(words: Words) -> Words:
+def _half_bytes(words: Words, places: bool = True) -> Words:
     """How often each half-byte occurs, by its place in the word; for few words all places together."""
     octets = np.ascontiguousarray(words).view(U8).reshape(-1, words.itemsize)
     halves = np.concatenate([octets & 15, octets >> 4], axis=1)
-    if len(octets) < MANY:
+    if not places or len(octets) < MANY:
         halves = halves.reshape(-1, 1)
     rows = halves.shape[1]
     found = np.bincount((halves + 16 * np.arange(rows)).reshape(-1), minlength=16 * rows)

@@ -15,7 +15,7 @@ from shared.errors import JobFailure
 from shared.mpc.arithmetic import conjunction, multiply
 from shared.mpc.comparison import equal_words, is_zero, less_than, less_than_choosing, less_than_words
 from shared.mpc.conversion import binary_to_arithmetic, bits_to_arithmetic, sign_bits, to_binary, widen
-from shared.mpc.first_maximum import first_maximum
+from shared.mpc.first_maximum import first_maximum, ready
 from shared.mpc.fractions import wide_fraction_greater
 from shared.mpc.halves import halves_of_products
 from shared.mpc.lookup import LookupTable, sums_by_unit_vectors
@@ -119,7 +119,9 @@ CASES = {
     "words, equal": Case(lambda party, x, y: equal_words(party, x, y, 16), words((7, 7), (7, 0), dtype=U16)),
     "fractions": Case(wide_fraction_greater, numbers((1, 2), (1, 1), (2, 1), (1, 1), dtype=U64)),
     "maximum": Case(lambda party, x: index_of_maximum(party, x.reshape(8, -1)), candidates()),
-    "first maximum": Case(lambda party, x: first_maximum(party, x.reshape(8, -1), 24), candidates()),
+    "first maximum": Case(
+        lambda party, x: first_maximum(party, (8, N // 8), ready(x.reshape(8, -1)), 24), candidates()
+    ),
     "look-up": Case(looked_up, numbers((0, 255), dtype=U64, count=256)),
     "look-up by sorting": Case(
         lambda party, x: entries_by_sorting(party, np.arange(64, dtype=U64), x),
