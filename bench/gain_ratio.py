@@ -92,9 +92,14 @@ class Figure:
         """How many times the floor it takes."""
         return self.seconds / self.floor_seconds
 
+    @cached_property
+    def cpu_over_floor(self) -> float:
+        """The same of CPU seconds, rounds not counted: hardly changed by what else the machine does."""
+        return 3 * self.cpu_seconds / sum(self.floor_cpu.values())
+
     def figures(self) -> dict[str, Any]:
         """For JSON."""
-        return {**asdict(self), "over_floor": self.over_floor}
+        return {**asdict(self), "over_floor": self.over_floor, "cpu_over_floor": self.cpu_over_floor}
 
 
 def records_of(case: Case) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:

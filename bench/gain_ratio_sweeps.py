@@ -42,7 +42,7 @@ class Sweep:
 
     title: str
     unit: str
-    law: Law
+    laws: tuple[Law, ...]
     size: Callable[[Case], int]
     figures: tuple[Figure, ...]
 
@@ -50,19 +50,20 @@ class Sweep:
         """(size, value) of every case."""
         return [(self.size(figure.case), value(figure)) for figure in self.figures]
 
-    @property
-    def seconds(self) -> Fit:
-        """Law of the time."""
-        return Fit.of(self.law, self.points(lambda figure: figure.seconds))
-
-    @property
-    def megabytes(self) -> Fit:
-        """Law of the traffic."""
-        return Fit.of(self.law, self.points(lambda figure: figure.sent / 1e6))
+    def fits(self) -> dict[str, list[Fit]]:
+        """By what is measured, with its unit, each law."""
+        measured: dict[str, Callable[[Figure], float]] = {
+            "s": lambda figure: figure.seconds,
+            "CPU s a party": lambda figure: figure.cpu_seconds,
+            "MB": lambda figure: figure.sent / 1e6,
+        }
+        return {
+            unit: [Fit.of(law, self.points(value)) for law in self.laws] for unit, value in measured.items()
+        }
 
     def panel(self) -> Panel:
-        """Time, floor and the fitted law."""
-        fit = self.seconds
+        """Time, floor and the law of the time that fits best."""
+        fit = min(self.fits()["s"], key=lambda each: each.worst)
         series = (
             Series("measured", tuple(self.points(lambda figure: figure.seconds))),
             Series("floor", tuple(self.points(lambda figure: figure.floor_seconds))),
@@ -94,8 +95,7 @@ class GainRatioFigures:
             "sweeps": [
                 {
                     "title": sweep.title,
-                    "seconds": sweep.seconds.figures(),
-                    "megabytes": sweep.megabytes.figures(),
+                    "fits": {unit: [fit.figures() for fit in fits] for unit, fits in sweep.fits().items()},
                     "cases": [figure.figures() for figure in sweep.figures],
                 }
                 for sweep in self.sweeps
@@ -128,13 +128,13 @@ def measure_gain_ratio(*, quick: bool, long: bool) -> GainRatioFigures:
     rows = LONG_ROWS if long else QUICK_ROWS if quick else ROWS
     by_rows = figures([Case(n, COLUMNS, HEIGHT) for n in rows])
     around = f"{COLUMNS} columns, height {HEIGHT}"
-    sweeps = [Sweep(f"Rows ({around})", "rows", n_log_n, lambda case: case.records, by_rows)]
+    sweeps = [Sweep(f"Rows ({around})", "rows", (linear, n_log_n), lambda case: case.records, by_rows)]
     if not quick:
         by_columns = figures([Case(CENTRE.records, m, HEIGHT) for m in BY_COLUMNS])
         by_height = figures([Case(CENTRE.records, COLUMNS, h) for h in BY_HEIGHT])
         sweeps += [
-            Sweep("Columns (10⁴ rows)", "columns", linear, lambda case: case.columns, by_columns),
-            Sweep("Height (10⁴ rows)", "height", linear, lambda case: case.height, by_height),
+            Sweep("Columns (10⁴ rows)", "columns", (linear,), lambda case: case.columns, by_columns),
+            Sweep("Height (10⁴ rows)", "height", (linear,), lambda case: case.height, by_height),
         ]
     extra = figures(LONG_CASES) if long else ()
     columns = ROUND_COLUMNS[:4] if quick else ROUND_COLUMNS
@@ -167,8 +167,10 @@ def print_gain_ratio(found: GainRatioFigures, console: Console) -> None:
     for name in sorted(shown or figures):
         console.print(_phases_table(figures[name]))
     for sweep in found.sweeps:
-        console.print(f"{sweep.title}: {sweep.seconds.describe('s')}")
-        console.print(f"{sweep.title}: {sweep.megabytes.describe('MB')}")
+        console.print(f"{sweep.title}:")
+        for unit, fits in sweep.fits().items():
+            for fit in fits:
+                console.print(f"  {fit.describe(unit)}")
     console.print(_rounds_table(found.rounds))
 
 
@@ -184,6 +186,7 @@ def _cases_table(figures: Sequence[Figure]) -> Table:
         "floor",
         "ratio",
         "CPU s a party",
+        "CPU ratio",
         "MB a party",
         "MB sent, all",
         "rounds",
@@ -196,6 +199,7 @@ def _cases_table(figures: Sequence[Figure]) -> Table:
             f"{figure.floor_seconds:.2f}",
             f"{figure.over_floor:.2f}",
             f"{figure.cpu_seconds:.2f}",
+            f"{figure.cpu_over_floor:.2f}",
             f"{figure.peak_bytes / 1e6:.0f}",
             f"{figure.sent / 1e6:.1f}",
             f"{figure.rounds}",

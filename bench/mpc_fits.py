@@ -22,7 +22,7 @@ def linear(x: float) -> float:
     return x
 
 
-NAMES: Final = {n_log_n: "n log2 n", linear: "linear"}
+NAMES: Final = {n_log_n: "x log2 x", linear: "x"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Fit:
     def describe(self, unit: str) -> str:
         """In words, with the fit's quality."""
         return (
-            f"{self.base:.3g} {unit} + {self.slope:.3g} {unit} * ({NAMES[self.law]}), "
+            f"{self.base:.3g} + {self.slope:.3g} * {NAMES[self.law]} {unit}, "
             f"R² {self.r_squared:.4f}, worst point off by {100 * self.worst:.0f} %"
         )
 

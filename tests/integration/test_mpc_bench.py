@@ -65,7 +65,7 @@ def test_mode_g_is_measured_in_three_processes_beside_its_floor() -> None:
     assert sum(phase.sent for phase in figure.phases.values()) == figure.sent
     assert sum(phase.rounds for phase in figure.phases.values()) == figure.rounds
     assert figure.seconds > figure.floor_seconds > 0
-    sweep = Sweep("Rows", "rows", linear, lambda each: each.records, (figure,) * 3)
+    sweep = Sweep("Rows", "rows", (linear, n_log_n), lambda each: each.records, (figure,) * 3)
     found = GainRatioFigures((sweep,), (), (rounds_of(2),))
     assert found.figures()["sweeps"][0]["cases"][0]["case"]["records"] == 300
     assert ">measured<" in found.plot()
