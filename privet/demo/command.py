@@ -104,8 +104,8 @@ def demo(
         typer.Option(
             "--cut",
             metavar="COLUMN=POINT,POINT",
-            help="Cut a numeric column (name or position) at public points; other columns are categories "
-            "(repeatable).",
+            help="Cut a numeric column (name or position) at public points (repeatable); other columns are "
+            "categories, or in mode gain-ratio numbers as they are.",
             rich_help_panel=_DATA,
         ),
     ] = None,

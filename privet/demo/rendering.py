@@ -54,7 +54,7 @@ def _headline(result: DemoResult) -> str:
             f"{result.records.title}\n"
             f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree on secret shares in "
             f"{plural(result.secret.rounds, 'round')} and {seconds:.2f} seconds.\n"
-            f"Mode {options.mode}, {options.rules.criterion}, frames {_way(result)}."
+            f"Mode {options.mode}, frames {_way(result)}."
         )
     return (
         f"{result.records.title}\n"
@@ -70,7 +70,7 @@ def _way(result: DemoResult) -> str:
 
 
 def _computing(work: SecretWork) -> list[str]:
-    opened = ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in work.opened.items())
+    opened = ", ".join(f"{kind.replace('_', ' ')} {count:,}" for kind, count in work.opened.items())
     sent = ", ".join(f"{party} {size:,}" for party, size in work.sent_bytes.items())
     return [
         f"rounds                 {work.rounds}",
