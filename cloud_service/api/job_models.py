@@ -193,7 +193,10 @@ class EventList(BaseModel):
 
 
 class ResultOut(BaseModel):
-    """`tree_sha256`: what all attested alike; null while some are `missing`, or if they differ."""
+    """`tree_sha256`: what all attested alike; null while some are `missing`, or if they differ.
+
+    Of a secret job whose tree not every member learns, it is the hash of the commitments to the shared result.
+    """
 
     job: str
     tree_sha256: str | None

@@ -67,31 +67,33 @@ class Model:
     def shown_tree(self) -> Tree:
         """The tree. Raises: InputError: this hospital does not hold it, and who does."""
         if self.tree is None:
-            secret = self.manifest.secret
-            shared = secret is None or secret.result == "shared"
-            parties = ", ".join([] if secret is None else secret.compute_parties)
-            raise InputError(
-                "the tree of this job stays shared, and no hospital can see it"
-                if shared
-                else "the tree of this job was opened to other hospitals",
-                where=f"model {self.id}",
-                remedy=f"Ask it by a job of purpose predict, with compute parties {parties}."
-                if shared
-                else f"Ask at {', '.join((secret and secret.result_parties) or [])}.",
-            )
+            raise InputError(self._absence, where=f"model {self.id}", remedy=self._who_has_it)
         return self.tree
 
     @property
     def told(self) -> str:
         """What became of the tree, in a few words."""
-        if self.tree is not None:
-            return "the tree is here"
+        return "the tree is here" if self.tree is not None else self._absence
+
+    @property
+    def _absence(self) -> str:
         secret = self.manifest.secret
         if secret is not None and secret.purpose == "predict":
-            return "the classes are with the hospitals that asked"
+            return "this job gave classes to the hospitals that asked, no tree"
         if secret is not None and secret.result == "shared":
-            return "the tree stays shared among the compute parties"
+            return "the tree stays shared among the compute parties, no hospital sees it"
         return "the tree was opened to other hospitals"
+
+    @property
+    def _who_has_it(self) -> str:
+        secret = self.manifest.secret
+        if secret is None:
+            return "Restore the model from a backup."
+        if secret.result == "open" and secret.purpose == "train":
+            return f"Ask at {', '.join(secret.result_parties or [])}."
+        job = secret.model or self.id
+        parties = ", ".join(secret.compute_parties)
+        return f"Ask the tree of job {job} by a job of purpose predict, with compute parties {parties}."
 
     def canonical(self) -> bytes:
         """What the agent signs."""

@@ -65,15 +65,15 @@ class Shelf:
         return [path.stem for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name))]
 
     def newest(self) -> str:
-        """The job of the newest model. Raises: InputError: there is none yet."""
-        ids = self.ids()
-        if not ids:
-            raise InputError(
-                "this hospital has no model yet",
-                where=str(self.folder),
-                remedy="A model appears when a job completes; see `privet agent status DIR`.",
-            )
-        return ids[-1]
+        """The job of the newest model whose tree is here. Raises: InputError: there is none yet, or it was altered."""
+        for job in reversed(self.ids()):
+            if self.get(job).tree is not None:
+                return job
+        raise InputError(
+            "this hospital has no model with a tree yet",
+            where=str(self.folder),
+            remedy="A model appears when a job completes; see `privet agent status DIR`.",
+        )
 
     def find(self, prefix: str) -> str:
         """The one job whose id begins so. Raises: InputError: none or several."""

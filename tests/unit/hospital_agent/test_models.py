@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from hospital_agent.models import Answers, Shelf
+from hospital_agent.models import Answers, Shelf, description, summary
 from hospital_agent.models.model import _flat, _nested
 from shared.errors import InputError
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Split, Tree
+from tests.support.clinic import SCHEMA
 from tests.support.models import model_of, parties
 
 MEMBERS = parties()
@@ -42,6 +43,50 @@ def test_putting_it_again_changes_nothing(shelf: Shelf) -> None:
     shelf.put(MODEL, KEY)
     assert shelf.path_of(MODEL.id).read_bytes() == first
     assert [path.name for path in shelf.folder.iterdir()] == [f"{MODEL.id}.json"]
+
+
+SECRET_RULES: dict[str, Any] = {
+    "profile": "secret-gainratio",
+    "criterion": "gain-ratio",
+    "max_depth": 3,
+    "max_shrinks": 0,
+    "skip_known": False,
+    "disclosure": "class",
+    "schema": {
+        **SCHEMA,
+        "attributes": [{**attribute, "treat_as": "ordered"} for attribute in SCHEMA["attributes"]],
+    },
+}
+PARTIES = {"compute_parties": ["h1", "h2", "h3"]}
+
+
+@pytest.mark.parametrize(
+    ("secret", "told", "refusal"),
+    [
+        ({"result": "shared"}, "stays shared", "purpose predict, with compute parties h1, h2, h3"),
+        ({"result_parties": ["h2"]}, "opened to other hospitals", "Ask at h2"),
+        ({"purpose": "predict", "model": "cd" * 16}, "hospitals that asked", "Ask the tree of job cdcd"),
+    ],
+)
+def test_a_model_whose_tree_is_not_here_says_so(
+    shelf: Shelf, secret: dict[str, Any], told: str, refusal: str
+) -> None:
+    whole = model_of(MEMBERS, job="ef" * 16)
+    shelf.put(whole, KEY)
+    model = replace(
+        model_of(MEMBERS, **{**SECRET_RULES, "secret": {**PARTIES, **secret}}),
+        tree=None,
+        record_sha256="ab" * 32,
+    )
+    shelf.put(model, KEY)
+    found = shelf.get(model.id)
+    assert found == model
+    assert (found.tree_sha256, summary(found)["nodes"]) == (None, None)
+    assert told in found.told
+    assert told in description(found)["drawing"]
+    with pytest.raises(InputError, match=refusal):
+        Answers.of(found).document([{}])
+    assert shelf.newest() == whole.id
 
 
 def test_tests_with_two_answers_come_back_too() -> None:
@@ -107,7 +152,7 @@ def test_another_agents_model_is_refused(shelf: Shelf) -> None:
 
 
 def test_an_empty_shelf_says_when_a_model_appears(shelf: Shelf) -> None:
-    with pytest.raises(InputError, match="no model yet"):
+    with pytest.raises(InputError, match="no model with a tree yet"):
         shelf.newest()
     with pytest.raises(InputError, match="no model has that id"):
         shelf.remove("ab")
