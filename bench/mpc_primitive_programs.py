@@ -25,7 +25,7 @@ from shared.mpc.matrices import SecretMatrix
 from shared.mpc.maximum import maximum_with_index
 from shared.mpc.opening import open_share
 from shared.mpc.permutation import lay_route, move_to, send_along, shuffle
-from shared.mpc.program import Party, Program
+from shared.mpc.program import Party, Program, pass_to_previous
 from shared.mpc.ring import U32, U64
 from shared.mpc.rotation import rotated_tables
 from shared.mpc.selection import low_bits
@@ -126,6 +126,7 @@ def primitives(large: int, small: int) -> list[Primitive]:
     """All of them. Args: large: elements of the cheap ones. small: of those that move or look up."""
     few = min(small, 10**3)
     return [
+        Primitive("messages alone, 64 bit", lambda _, i: pass_to_previous(i.x.own), large),
         Primitive("multiply, 64 bit", lambda p, i: multiply(p, i.x, i.y), large),
         Primitive("multiply, 32 bit", lambda p, i: multiply(p, *_narrow(p, i)), large),
         Primitive(
