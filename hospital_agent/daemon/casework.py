@@ -195,6 +195,8 @@ class Casework:
         """The job is over: journal its end and its last words, erase what rule A6 names."""
         journal, job = self.office.journal, case.entry.job
         self.room.end(job)
+        if status is not JobStatus.COMPLETE:
+            self.office.discard_results(job)
         entry = replace(case.entry, status=status, phase=status.value, code=code, reason=reason)
         with journal.transaction():
             if evidence is not None:

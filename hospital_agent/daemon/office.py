@@ -9,7 +9,7 @@ from pathlib import Path
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.journal import Journal
 from hospital_agent.keyring import Keyring
-from hospital_agent.models import Shelf, shelf_of
+from hospital_agent.models import Shelf, shares_path, shelf_of
 from hospital_agent.policy import Policy, load_policy
 from hospital_agent.records import AskedSource, DataSettings, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
@@ -72,6 +72,11 @@ class Office:
     def predictions_of(self, job: str) -> Path:
         """Where the classes go that a shared tree gives for the own records."""
         return self.folder / PREDICTIONS / f"{job}.csv"
+
+    def discard_results(self, job: str) -> None:
+        """Delete what a secret job has left here before it failed."""
+        shares_path(self.shelf.folder, job).unlink(missing_ok=True)
+        self.predictions_of(job).unlink(missing_ok=True)
 
     def discard_snapshots_but(self, kept: Collection[str]) -> None:
         """Delete frozen records that no running job has, such as those frozen just before the agent was killed.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hospital_agent.models.answers import NOTICE, Answers, Record
 from hospital_agent.models.describing import description, summary
 from hospital_agent.models.model import Model
-from hospital_agent.models.shares import get_shares, put_shares
+from hospital_agent.models.shares import get_shares, put_shares, shares_path
 from hospital_agent.models.shelf import Shelf, shelf_of
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "description",
     "get_shares",
     "put_shares",
+    "shares_path",
     "shelf_of",
     "summary",
 ]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hospital_agent.daemon import secret_work
+from hospital_agent.daemon import computing_desk, secret_work
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.links.meeting import listen
 from shared.errors import InputError
+from shared.protocol.participation import SecretResult
 from shared.tree.prediction import predict
 from shared.tree.schema import Schema
 from tests.integration.test_agent_jobs import answers, files, pooled_sha256
@@ -297,6 +299,23 @@ def test_fewer_records_than_announced_end_the_job_for_all(
         assert entry.code == "share_inconsistent"
     for name in THREE:
         assert not list((federation.hospitals[name].folder / "computing").iterdir())
+
+
+def test_what_a_failed_job_left_is_deleted(
+    federation: LocalFederation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One hospital states another result than the others, after the shares were put away."""
+    honest = computing_desk.computed
+
+    def lying(before: Any, result: SecretResult, keys: Any) -> Any:
+        other = replace(result, record=result.record.replace("sealed", "other"))
+        return honest(before, other if before.own == "h2" else result, keys)
+
+    monkeypatch.setattr(computing_desk, "computed", lying)
+    outcome = gain_ratio(federation, tmp_path, secret={**SECRET, "result": "shared"})
+    assert {entry.code for entry in outcome.entries.values()} == {"diverged"}
+    for name in THREE:
+        assert not list((federation.hospitals[name].folder / "models").glob(f"{outcome.job}*"))
 
 
 def test_a_fault_of_ours_in_a_program_ends_the_job_at_once(
