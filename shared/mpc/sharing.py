@@ -119,14 +119,6 @@ class BinaryShare(_Parts):
             lambda part: part & part.dtype.type(public) if isinstance(public, int) else part & public
         )
 
-    def shifted_left(self, bits: int) -> BinaryShare:
-        """The share of x << bits, in the word."""
-        return self.map(lambda part: part << part.dtype.type(bits))
-
-    def shifted_right(self, bits: int) -> BinaryShare:
-        """The share of x >> bits (zeros come in)."""
-        return self.map(lambda part: part >> part.dtype.type(bits))
-
     def bit(self, position: int) -> BinaryShare:
         """Bit `position` of every word, as words 0 or 1 of the same type; 0 is the lowest."""
         return self.map(lambda part: (part >> part.dtype.type(position)) & part.dtype.type(1))

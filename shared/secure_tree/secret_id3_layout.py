@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.errors import InputError, InternalError
-from shared.mpc.bits import pack
 from shared.mpc.ring import U8, Words
 from shared.tree.counting import Row
 from shared.tree.criteria import SCALE_BITS
@@ -131,11 +130,6 @@ def record_bits(layout: Layout, rows: Sequence[Row] | NDArray[np.integer]) -> Wo
         for value in range(count - 1)
     ]
     return np.array(columns, U8).reshape(layout.columns, codes.shape[1])
-
-
-def packed_record_bits(layout: Layout, rows: Sequence[Row] | NDArray[np.integer]) -> Words:
-    """The same, 64 records to a word: uint64, shape (columns, ceil(n / 64)). The spare bits are 0."""
-    return pack(record_bits(layout, rows))
 
 
 @dataclass(frozen=True, slots=True)

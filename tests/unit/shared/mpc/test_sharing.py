@@ -73,8 +73,6 @@ def test_local_operations_on_bits(dtype: Any, data: st.DataObject) -> None:
     np.testing.assert_array_equal(opened([a ^ b for a, b in both]), x ^ y)
     np.testing.assert_array_equal(opened([a.masked(0x55) for a, _ in both]), x & dtype.type(0x55))
     np.testing.assert_array_equal(opened([a.masked(y) for a, _ in both]), x & y)
-    np.testing.assert_array_equal(opened([a.shifted_left(3) for a, _ in both]), x << dtype.type(3))
-    np.testing.assert_array_equal(opened([a.shifted_right(3) for a, _ in both]), x >> dtype.type(3))
     np.testing.assert_array_equal(opened([a.bit(7) for a, _ in both]), (x >> dtype.type(7)) & dtype.type(1))
     joined = [concatenate_binary([a, b]) for a, b in both]
     np.testing.assert_array_equal(opened(joined), np.concatenate([x, y]))

@@ -14,7 +14,7 @@ from shared.mpc.sharing import split_binary
 from shared.secure_tree import secret_id3 as trainer
 from shared.secure_tree import secret_id3_records
 from shared.secure_tree.secret_id3 import secret_id3
-from shared.secure_tree.secret_id3_layout import MOST_RECORDS, Layout, packed_record_bits, record_bits
+from shared.secure_tree.secret_id3_layout import MOST_RECORDS, Layout, record_bits
 from shared.secure_tree.secret_id3_openings import openings_shown_by
 from shared.tree.counting import Row, count_rows
 from shared.tree.growing import grow
@@ -181,7 +181,6 @@ def test_bits_of_records() -> None:
     rows: list[Row] = [(0, 0, 1, 2), (2, 0, 0, 0), (1, 0, 1, 1)]
     bits = record_bits(layout, rows)
     assert bits.tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 0], [0, 0, 1]]
-    assert packed_record_bits(layout, rows).tolist() == [[1], [4], [2], [2], [4]]
 
 
 @pytest.mark.parametrize("row", [(3, 0, 0, 0), (0, 0, 0, 3), (0, -1, 0, 0)])
