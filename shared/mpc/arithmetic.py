@@ -96,7 +96,10 @@ def xor_of_conjunctions(
 
 
 def reshare_binary(party: Party, parts: Words) -> Program[BinaryShare]:
-    """From three XOR parts to a replicated share. Args: parts: overwritten. Rounds: 1. Sends: 3 words an element."""
+    """From three XOR parts to a replicated share.
+
+    Args: parts: overwritten. Rounds: 1. Sends: 3 words an element. Leaks: nothing.
+    """
     parts ^= party.prss.zero_xor(parts.shape, parts.dtype)
     return BinaryShare(parts, (yield from pass_to_previous(parts)))
 
