@@ -46,8 +46,8 @@ allow_publish_tree = false
 # Test data only: profile paper lets hospitals and the cloud learn counts of one hospital.
 allow_paper_profile = false
 # Secret sharing (modes id3 and gain-ratio): records leave as shares to three compute parties. One of them alone learns
-# nothing; two that work together could put the records together again. Switch it on once you trust no two of them
-# to do that.
+# nothing; two that work together could put the records together again. Switch it on once you are sure that no two
+# of them will.
 allow_secret_modes = false
 # Hospitals that may be compute parties; leave out for any. Whether this hospital's agent may be one itself.
 # compute_parties = ["h1", "h2", "h3"]
