@@ -101,6 +101,7 @@ def test_the_difference_rule_is_about_exactly_one_hospital(roster: set[str], see
 
 SECRET_RULES: dict[str, object] = {
     "profile": "secret-gainratio",
+    "schema": {**SCHEMA, "attributes": [{**SCHEMA["attributes"][0], "treat_as": "ordered"}]},
     "criterion": "gain-ratio",
     "max_shrinks": 0,
     "skip_known": False,
