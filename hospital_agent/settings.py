@@ -21,14 +21,13 @@ from pydantic_settings import (
 )
 
 from shared.errors import InputError
-from shared.hosts import is_loopback
+from shared.hosts import is_everywhere, is_loopback
 from shared.ids import ID_PATTERN, RESERVED_IDS
 
 SETTINGS_FILE: Final = "agent.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_PORT: Final = 8711
 _GREATEST_PORT: Final = 65535
-_EVERYWHERE: Final = ("0.0.0.0", "::")  # noqa: S104 - names to compare with; nothing is bound here
 
 Way = Literal["auto", "websocket", "long-poll"]
 Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
@@ -108,7 +107,7 @@ class ComputeSection(BaseModel):
         host, ports = self.address
         if not ports or ports[-1] > _GREATEST_PORT:
             raise ValueError("listen: expected ports up to 65535, the first one first")
-        if host in _EVERYWHERE and self.advertise is None:
+        if is_everywhere(host) and self.advertise is None:
             raise ValueError(
                 "advertise: listening everywhere, say under which host the others find this agent"
             )
