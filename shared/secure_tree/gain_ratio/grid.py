@@ -17,9 +17,10 @@ from shared.mpc.conversion import binary_to_arithmetic, bits_to_arithmetic, to_b
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32, U64
 from shared.mpc.sharing import BinaryShare, Share
-from shared.secure_tree.gain_ratio.plan import MAX_WIDTH_BITS, GainRatioPlan, as_words
+from shared.secure_tree.gain_ratio.plan import GainRatioPlan, as_words
+from shared.tree.numbers import MAX_CODE_BITS
 
-_POINT: Final = MAX_WIDTH_BITS
+_POINT: Final = MAX_CODE_BITS
 
 
 def on_grid(

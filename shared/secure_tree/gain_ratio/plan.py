@@ -14,13 +14,11 @@ from shared.mpc.ring import U16, U32, Words, word_of_width
 from shared.mpc.sharing import BinaryShare
 from shared.tree.gain_ratio_growing import GainRatioRules
 from shared.tree.gain_ratio_layer import table_scale
+from shared.tree.numbers import MAX_CODE_BITS
+from shared.tree.numeric import MAX_COLUMNS
+from shared.tree.schema import MAX_CLASSES
+from shared.wire.secret import MAX_HEIGHT, MAX_RECORDS
 
-MAX_HEIGHT: Final = 10
-"""The last layer has 2^height slots; what is done per slot and record is cheap, but not free."""
-MAX_WIDTH_BITS: Final = 32
-MAX_CLASSES: Final = 64
-MAX_COLUMNS: Final = 1024
-MAX_RECORDS: Final = 2**24
 LOWEST_NUMERATOR: Final = -256
 """Rounding moves Gain+ by at most (3 L + 3) / 2 from a number that is not negative, and L is at most 64."""
 
@@ -39,15 +37,15 @@ class GainRatioPlan:
         _expect(0 <= self.records <= MAX_RECORDS, "records", f"at most {MAX_RECORDS} records")
         _expect(1 <= len(self.widths) <= MAX_COLUMNS, "columns", f"1 to {MAX_COLUMNS} columns")
         _expect(
-            all(1 <= width <= MAX_WIDTH_BITS for width in self.widths),
+            all(1 <= width <= MAX_CODE_BITS for width in self.widths),
             "width",
-            f"1 to {MAX_WIDTH_BITS} bits a column",
+            f"1 to {MAX_CODE_BITS} bits a column",
         )
         _expect(1 <= self.classes <= MAX_CLASSES, "classes", f"1 to {MAX_CLASSES} classes")
         _expect(self.rules.height <= MAX_HEIGHT, "height", f"at most {MAX_HEIGHT} layers")
         _expect(len(self.rules.grid) in (0, len(self.widths)), "grid", "one step a column, or none at all")
-        steps_fit = all(step < 1 << MAX_WIDTH_BITS for step in self.rules.grid)
-        _expect(steps_fit, "grid", f"steps below 2^{MAX_WIDTH_BITS}")
+        steps_fit = all(step < 1 << MAX_CODE_BITS for step in self.rules.grid)
+        _expect(steps_fit, "grid", f"steps below 2^{MAX_CODE_BITS}")
         # Gain+ is at most SplitInfo+ (which side a record is on tells no more than that), so N 2^s bounds both.
         room = (self.records << self.scale) - LOWEST_NUMERATOR
         _expect(room < 1 << 31, "records", "fewer records: 31 bits must hold a numerator")

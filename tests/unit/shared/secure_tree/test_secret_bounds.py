@@ -16,10 +16,12 @@ from shared.mpc.program import Party, Program
 from shared.mpc.ring import U32, U64, signed
 from shared.mpc.sharing import BinaryShare, Share
 from shared.secure_tree.gain_ratio.matches import by_fraction, by_numerator
-from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR, MAX_CLASSES, MAX_RECORDS, GainRatioPlan
+from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR, GainRatioPlan
 from shared.secure_tree.secret_id3_layout import MOST_RECORDS, Layout
 from shared.tree.criteria import SCALE_BITS, f_entry
 from shared.tree.gain_ratio_growing import GainRatioRules
+from shared.tree.schema import MAX_CLASSES
+from shared.wire.secret import MAX_RECORDS
 from tests.support.mpc import arithmetic, as_words, binary, run_and_open
 from tests.support.tree_strategies import make_schema
 
