@@ -18,6 +18,7 @@ from shared.mpc.prss import KEY_BYTES
 from shared.mpc.sharing import PARTIES
 from shared.protocol.participation import Participation, Peer
 from shared.secure_tree.contributing import party_index
+from shared.wire.base import canonical_json
 from shared.wire.manifest import Manifest
 from shared.wire.secret import SecretSpec
 
@@ -91,6 +92,21 @@ class Assignment:
     def total_records(self) -> int:
         """Records of all members together."""
         return sum(self.records.values())
+
+    @cached_property
+    def roster_sha256(self) -> bytes:
+        """Of all that this member was told of the others: equal at all members, or the cloud told them apart."""
+        told = [
+            [
+                peer.id,
+                peer.certificate_sha256.hex(),
+                peer.ephemeral.hex(),
+                peer.records,
+                None if peer.direct is None else peer.direct.model_dump(mode="json"),
+            ]
+            for peer in self.members
+        ]
+        return hashlib.sha256(b"roster\n" + canonical_json(told)).digest()
 
     @cached_property
     def membership(self) -> Membership:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from hospital_agent.computing.agreeing import agree_on_roster, check_inputs
 from hospital_agent.computing.assignment import Assignment
 from hospital_agent.computing.driver import Watch, drive
 from hospital_agent.computing.giving import give_sealed, give_text
@@ -65,6 +66,7 @@ class Routine:
         """Share, compute, receive. Raises: as `Mesh.exchange` and the mode's program."""
         meter, watch = Meter(), Watch(self.place.tell)
         self.place.enter("sharing records")
+        agree_on_roster(mesh, self.assignment)
         inputs = self._share(mesh)
         outcome = None
         if self.assignment.index is not None and inputs is not None:
@@ -100,6 +102,7 @@ class Routine:
             zip(task.others, mesh.exchange(outgoing, incoming), strict=True)
         )
         came[task.own] = messages[index]
+        check_inputs(mesh, task, index, came)
         shares = [shares_of(layout, count, index, came[agent]) for agent, count in task.records.items()]
         return join(shares)
 

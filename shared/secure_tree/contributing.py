@@ -105,6 +105,12 @@ def deal(
     return ((first, second), (second, *last), (first, *last))
 
 
+def held_parts(party: int, message: Sequence[Words]) -> tuple[Sequence[Words], Sequence[Words]]:
+    """The words that stand for a party's own and next part in its message; the other holder of a part got the same."""
+    first, rest = message[:1], message[1:]
+    return (rest, first) if party == PARTIES - 1 else (first, rest)
+
+
 def shares_of(layout: Layout, records: int, party: int, message: Sequence[Words]) -> tuple[BinaryShare, ...]:
     """This party's shares of one hospital's blocks. Args: message: as `message_specs` says."""
     if records == 0:

@@ -117,7 +117,7 @@ def test_a_result_that_stays_shared_is_kept_in_shares_and_nowhere_else() -> None
 
 
 def last_message(sender: str, receiver: str, spoil: Any) -> Tamper:
-    """Spoil what a compute party says to a contributor, who hears nothing else than results."""
+    """Spoil what a compute party says to a contributor, who hears its roster (0) and then results."""
 
     def tamper(one: str, other: str, number: int, arrays: Message) -> Message:
         return spoil(number, arrays) if (one, other) == (sender, receiver) else arrays
@@ -130,7 +130,7 @@ def test_compute_parties_that_say_different_trees_are_not_believed(party: str) -
     members, blocks, mode = id3()
 
     def spoil(number: int, arrays: Message) -> Message:
-        if number == 1:
+        if number == 2:
             arrays[0][-2] ^= 1
         return arrays
 
@@ -147,9 +147,9 @@ def test_a_text_that_is_no_tree_of_the_study_is_refused_though_all_agree(text: b
     members, blocks, mode = id3()
 
     def tamper(one: str, other: str, number: int, arrays: Message) -> Message:
-        if other != "h4":
+        if other != "h4" or number == 0:
             return arrays
-        return (np.array([len(text)], np.uint64),) if number == 0 else (np.frombuffer(text, np.uint8),)
+        return (np.array([len(text)], np.uint64),) if number == 1 else (np.frombuffer(text, np.uint8),)
 
     end = members.run(mode, blocks, tamper)["h4"]
     assert isinstance(end, JobFailure)
@@ -161,7 +161,7 @@ def test_a_text_of_no_length_or_of_endless_length_is_not_waited_for(length: int)
     members, blocks, mode = id3()
 
     def tamper(one: str, other: str, number: int, arrays: Message) -> Message:
-        return (np.array([length], np.uint64),) if other == "h4" and number == 0 else arrays
+        return (np.array([length], np.uint64),) if other == "h4" and number == 1 else arrays
 
     assert isinstance(members.run(mode, blocks, tamper)["h4"], JobFailure)
 
@@ -172,8 +172,9 @@ def test_a_spoiled_part_of_a_sealed_tree_is_noticed(party: str, place: int) -> N
     """Place 0: the commitments; 1: the nonce; 3: an array of the part."""
     members, blocks, mode = gain_ratio()
 
-    def spoil(_number: int, arrays: Message) -> Message:
-        arrays[place].reshape(-1)[0] ^= 1
+    def spoil(number: int, arrays: Message) -> Message:
+        if number == 1:
+            arrays[place].reshape(-1)[0] ^= 1
         return arrays
 
     ended = members.run(mode, blocks, last_message(party, "h4", spoil))
