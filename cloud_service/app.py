@@ -49,7 +49,7 @@ _ROUTERS: Final = (
     docs,
 )
 _DESCRIPTION: Final = """\
-Hospitals grow one decision tree together, and no patient record leaves home.
+Hospitals grow one decision tree together, and none of them shows its records.
 
 Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`) and pass sealed frames to one another
 (`/v1/jobs/{job_id}/relay`, a WebSocket, or `/v1/jobs/{job_id}/frames`); people need a bearer token

@@ -1,1 +1,1 @@
-"""The hospital's agent: opens outbound connections only, and no record leaves it."""
+"""The hospital's agent: records leave it as encrypted counts or as secret shares, never as they are."""

@@ -7,7 +7,7 @@ import typer
 from hospital_agent.commands import enrolling, jobs, predicting, running
 
 app = typer.Typer(
-    help="Run a hospital's agent: its records never leave it.", no_args_is_help=True, add_completion=False
+    help="Run a hospital's agent: nobody else sees its records.", no_args_is_help=True, add_completion=False
 )
 app.command()(enrolling.init)
 app.command()(enrolling.join)

@@ -39,7 +39,7 @@ def root(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Hospitals grow one decision tree together, and no patient record leaves home."""
+    """Hospitals grow one decision tree together, and none of them shows its records."""
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -40,7 +40,7 @@ PROGRAMS: Final = {
         "trusted_authority.__main__", "Found a federation, certify its members, deal its keys."
     ),
     "cloud": Program("cloud_service.__main__", "Run the cloud that prompts, adds and returns."),
-    "agent": Program("hospital_agent.__main__", "Run a hospital's agent: its records never leave it."),
+    "agent": Program("hospital_agent.__main__", "Run a hospital's agent: nobody else sees its records."),
     "demo": Program("privet.demo", "Watch three hospitals grow one tree on this machine."),
 }
 
