@@ -11,6 +11,7 @@ from hospital_agent.computing.giving import Gift
 from hospital_agent.computing.modes import Outcome
 from hospital_agent.records import Snapshot
 from shared.errors import InternalError
+from shared.mpc.permutation import OPENED_KIND
 from shared.mpc.program import Party, Program
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
@@ -18,7 +19,9 @@ from shared.secure_tree.contributing import BitBlock, Layout
 from shared.secure_tree.secret_id3 import secret_id3
 from shared.secure_tree.secret_id3_layout import Layout as RecordLayout
 from shared.secure_tree.secret_id3_layout import record_bits
+from shared.secure_tree.secret_id3_openings import openings_shown_by
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Tree
 from shared.tree.schema import Schema
 
 
@@ -56,10 +59,19 @@ class Id3Mode:
         return [record_bits(self._shape, np.stack([*rows.attributes, rows.classes], axis=1))]
 
     def program(self, party: Party, inputs: tuple[BinaryShare, ...]) -> Program[Outcome]:
-        """Grow the tree."""
+        """Grow the tree. Raises: InternalError: it opened other values than the tree shows."""
         (bits,) = inputs
         tree = yield from secret_id3(party, bits, self.schema, self.rules, open_empty=self.open_empty)
+        self._check_openings(party, tree)
         return Outcome(tree.canonical().decode())
+
+    def _check_openings(self, party: Party, tree: Tree) -> None:
+        """Positions under shuffles say nothing, and are as many as the look-ups need."""
+        opened = {kind: count for kind, count in party.meter.opened.items() if kind != OPENED_KIND}
+        if opened != openings_shown_by(
+            tree, self.schema, self.rules, self.records, open_empty=self.open_empty
+        ):
+            raise InternalError("mode I opened other values than its tree shows; the job ends here")
 
     def text_of(self, values: Sequence[Words]) -> str:
         """Never asked."""

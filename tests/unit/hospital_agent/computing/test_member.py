@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 
 from hospital_agent.computing.choosing import mode_of
+from hospital_agent.computing.id3 import Id3Mode
 from hospital_agent.computing.member import Finished
 from hospital_agent.computing.modes import SecretMode
 from hospital_agent.models import Shelf
 from hospital_agent.records import RecordRows
 from shared.errors import InternalError, JobCode, JobFailure
+from shared.mpc.local import local_parties
 from shared.mpc.ring import Words
+from shared.tree.model import Leaf, Tree
 from tests.support import measured_clinic
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.secret_members import Members, Message, Tamper, secret_manifest
@@ -185,3 +189,15 @@ def test_a_spoiled_part_of_a_sealed_tree_is_noticed(party: str, place: int) -> N
 def test_a_compute_party_whose_table_is_not_the_manifests_does_not_begin() -> None:
     with pytest.raises(InternalError, match="the one of the manifest"):
         id3(f_table_sha256="00" * 32)
+
+
+def test_a_tree_for_which_more_was_opened_than_it_shows_is_not_given_out() -> None:
+    members, _, _ = id3()
+    mode = mode_of(members.assignments["h1"], no_shelf())
+    assert isinstance(mode, Id3Mode)
+    party = local_parties(random.Random(1).randbytes)[0]
+    party.meter.opened |= {"choice": 1, "leaf_class": 1, "position under a shuffle": 9}
+    mode._check_openings(party, Tree(Leaf(0)))
+    party.meter.opened["leaf_class"] += 1
+    with pytest.raises(InternalError, match="other values than its tree shows"):
+        mode._check_openings(party, Tree(Leaf(0)))
