@@ -35,6 +35,7 @@ from shared.mpc.ring import word_of_width
 from shared.mpc.sorting import DIGIT_BITS
 from shared.secure_tree.gain_ratio.all_pairs import group_size
 from shared.secure_tree.gain_ratio.group_maximum import Blocks
+from shared.secure_tree.gain_ratio.one_class import doublings
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, class_dtype
 from shared.secure_tree.gain_ratio.tables import FEW_CELLS
 
@@ -83,7 +84,13 @@ def _sort(plan: GainRatioPlan) -> Work:
     for width in plan.widths:
         key, label = _row_words(plan, width)
         columns.append(sort(n, width, DIGIT_BITS, [key, WORD]) + route(n) + walk(n, label))
-    return _class_flags(plan) + total(columns)
+    return _one_class(plan) + _class_flags(plan) + total(columns)
+
+
+def _one_class(plan: GainRatioPlan) -> Work:
+    """Whatever owners shared, a class word keeps one bit."""
+    rounds = 1 + doublings(plan.classes) if plan.classes > 2 else 0
+    return total([products(plan.records, class_dtype(plan.classes).itemsize)] * rounds)
 
 
 def _tables(plan: GainRatioPlan, layer: int) -> Work:

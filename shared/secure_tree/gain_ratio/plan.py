@@ -119,7 +119,7 @@ class SharedRows:
 
 
 def checked_keys(plan: GainRatioPlan, keys: Sequence[BinaryShare]) -> tuple[BinaryShare, ...]:
-    """Columns of codes of any number of records, each in the words its width needs.
+    """Columns of codes of any number of records, each in the words its width needs, without bits beyond the width.
 
     Raises: InternalError: kinds or words other than the plan says, or columns of different lengths.
     """
@@ -129,7 +129,10 @@ def checked_keys(plan: GainRatioPlan, keys: Sequence[BinaryShare]) -> tuple[Bina
     for key, width in zip(keys, plan.widths, strict=True):
         if not _fits(key, records, key_input_dtype(width)):
             raise InternalError(f"expected codes of {width} bits in words of {key_input_dtype(width)}")
-    return tuple(as_words(key, word_of_width(width)) for key, width in zip(keys, plan.widths, strict=True))
+    return tuple(
+        as_words(key, word_of_width(width)).masked((1 << width) - 1)
+        for key, width in zip(keys, plan.widths, strict=True)
+    )
 
 
 def _fits(share: BinaryShare, records: int, dtype: np.dtype[Any]) -> bool:

@@ -11,6 +11,8 @@ positions (`candidates`), blocks before groups (`group_maximum`).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shared.mpc.arithmetic import multiply
 from shared.mpc.bits import unpack_bits
 from shared.mpc.conversion import bits_to_arithmetic
@@ -24,6 +26,7 @@ from shared.secure_tree.gain_ratio.grid import on_grid
 from shared.secure_tree.gain_ratio.group_maximum import best_of_slots
 from shared.secure_tree.gain_ratio.members import all_in_root, answers, moved_on
 from shared.secure_tree.gain_ratio.numerators import class_flags, column_scores
+from shared.secure_tree.gain_ratio.one_class import one_class
 from shared.secure_tree.gain_ratio.orders import Order, SplitFrame, fetch, partition, sorted_order
 from shared.secure_tree.gain_ratio.plan import GainRatioPlan, SharedRows
 from shared.secure_tree.gain_ratio.shared_tree import SharedTree, leaf_labels, one_leaf
@@ -69,8 +72,10 @@ class _Training:
 
     def begin(self) -> Program[None]:
         """Sort every column once, and count the classes."""
-        party, rows = self._party, self._rows
+        party = self._party
         with party.meter.phase("sort"):
+            classes = yield from one_class(party, self._rows.classes, self._plan.classes)
+            rows = self._rows = replace(self._rows, classes=classes)
             flags = yield from class_flags(party, rows.classes, self._plan.classes)
             self._counts.append(flags.sum(axis=1).reshape(1, -1))
             self._orders = yield from together(
