@@ -27,6 +27,8 @@ from shared.rng import random_bytes
 
 AHEAD_BYTES: Final = 2**25
 """Opened contents that the program has not asked for yet; beyond it, the peer has to wait."""
+_FRAME_COST_BYTES: Final = 2**8
+"""What a waiting frame takes besides its content, so that many small ones are bounded too."""
 MOST_AHEAD_BYTES: Final = 2**31
 """So far ahead no program is: the peer sends what nobody asked for."""
 _ACKNOWLEDGE_BYTES: Final = WINDOW_BYTES // 4
@@ -92,7 +94,7 @@ class Link:
         self._incoming = incoming = Incoming(specs)
         while self._inbox and not incoming.complete:
             round_number, content = self._inbox.popleft()
-            self._inbox_bytes -= len(content)
+            self._inbox_bytes -= len(content) + _FRAME_COST_BYTES
             self._check(incoming, round_number, len(content))
             incoming.fill(content)
 
@@ -222,7 +224,7 @@ class Link:
         incoming = self._incoming
         if incoming is None or incoming.complete:
             self._inbox.append((place.round, self._opener.open(frame, place)))
-            self._inbox_bytes += size
+            self._inbox_bytes += size + _FRAME_COST_BYTES
             if self._inbox_bytes > MOST_AHEAD_BYTES:
                 raise JobFailure(
                     JobCode.SHARE_INCONSISTENT, f"{self.peer} sends far more than the program asks for"

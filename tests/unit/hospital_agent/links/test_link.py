@@ -272,3 +272,17 @@ def test_what_a_cut_took_is_sent_again_at_once(cut_end: int) -> None:
         assert receiver.complete
         receiver.take_message()
         receiver.expect([Spec.of(WORDS)])
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_small_frames_that_nobody_asked_for_do_not_fill_the_memory(size: int) -> None:
+    """A frame costs more than its content: without that, frames of no content were taken without end."""
+    wire = Wire()
+    link = Link(pair_of(A, B), wire.ends[0], NoLog(), 0, Clock())
+    link.go_live()
+    sealer = FrameSealer(pair_of(B, A))
+    for number in range(500):
+        wire.ends[1].send(sealer.seal(Place(number, 0, 0), bytes(size)))
+    link.service()
+    assert not link.reads
+    assert len(wire.ends[0].arrived) > 400
