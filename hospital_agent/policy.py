@@ -171,7 +171,8 @@ def _wrong_parties(policy: Policy, manifest: Manifest, own: str) -> Refusal | No
             "The job works on secret shares of the records; allow_secret_modes in the policy is off.",
         )
     others = set(secret.compute_parties) - {own}
-    strangers = sorted(others - set(policy.compute_parties or others))
+    named = others if policy.compute_parties is None else set(policy.compute_parties)
+    strangers = sorted(others - named)
     if strangers:
         return Refusal(DECLINED, f"The policy does not name {strangers[0]} among its compute_parties.")
     if own in secret.compute_parties and not policy.may_compute:

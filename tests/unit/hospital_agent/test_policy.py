@@ -116,6 +116,7 @@ SECRET_RULES: dict[str, object] = {
         ({"allow_secret_modes": False}, {}, "policy_profile"),
         ({"compute_parties": ["h2", "h3"]}, {}, None),
         ({"compute_parties": ["h3"]}, {}, "declined"),
+        ({"compute_parties": []}, {}, "declined"),
         ({"may_compute": False}, {}, "declined"),
         ({"allow_shared_result": False}, {}, None),
         ({"allow_shared_result": False}, {"result": "shared"}, "declined"),
