@@ -340,7 +340,10 @@ class Listener:
 
 
 def _call(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except UnicodeError:  # a name that no resolver is asked for, such as one of a label of 70 letters
+        raise ConnectionError("the peer's address is no name of a host") from None
     raw = socket.socket(family, kind, protocol)
     _tune(raw)
     raw.connect_ex(address)

@@ -129,3 +129,12 @@ def test_a_cut_connection_that_comes_back_is_used_again() -> None:
     assert channel.fileno() == direct.fileno()
     assert not channel.wants_to_write
     channel.close()
+
+
+@pytest.mark.parametrize("host", ["a" * 70, "a..b", "."])
+def test_an_address_that_is_no_name_costs_the_connection_only(host: str) -> None:
+    """A compute party signs where it can be called; whatever it signs, the relay is there."""
+    channel = DirectChannel(Address(host, 9, "ab" * 32))
+    assert channel.receive() is None
+    assert not channel.is_open
+    channel.close()
