@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -176,10 +177,13 @@ class _Task:
         except Exception as error:  # a bug must end the job at once, not leave the others waiting for a day
             self._tell(failure=JobFailure(JobCode.CANCELLED, f"an error of ours: {kind_and_place(error)}"))
         finally:
-            if self._delete:
-                self._log.delete()
-            else:
-                self._log.close()
+            with suppress(
+                TemporaryError
+            ):  # a disk that is full has been told of; peers send again what it lacks
+                if self._delete:
+                    self._log.delete()
+                else:
+                    self._log.close()
 
     def _compute(self) -> None:
         work, task = self._work, self._work.assignment

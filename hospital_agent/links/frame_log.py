@@ -82,27 +82,21 @@ class FrameLog:
         """The log in `path`, made if there is none; a torn tail is cut off and a start is noted, durably.
 
         Args: context: 32 bytes, SHA-256 of all that must not change between starts (job, manifest, program, version).
-        Raises: InputError: the file is of another context, or no frame log.
+        Raises: InputError: the file is of another context, or no frame log, or the disk does not take a start.
         """
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
-        head = _MAGIC + context
-        if os.fstat(descriptor).st_size < len(head):
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, head, 0)
-            sync_folder(path.parent)
-        elif os.pread(descriptor, len(head), 0) != head:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE)
+        except OSError as error:
+            raise _not_begun(path, error) from None
+        try:
+            starts = _begin(path, descriptor, _MAGIC + context)
+        except OSError as error:
             os.close(descriptor)
-            raise InputError(
-                "this log of frames belongs to another job or to another version of the program",
-                where=str(path),
-                remedy="End the job, or go on with the version that began it.",
-            )
-        end, starts = _scan(descriptor, len(head))
-        os.ftruncate(descriptor, end)
-        os.lseek(descriptor, end, os.SEEK_SET)
-        os.write(descriptor, _RECORD.pack(0, 0))
-        os.fsync(descriptor)
-        return cls(path, descriptor, starts + 1)
+            raise _not_begun(path, error) from None
+        except InputError:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, starts)
 
     def append(self, sender: int, frame: Frame) -> None:
         """See `FrameRecord`."""
@@ -129,9 +123,7 @@ class FrameLog:
         written = os.writev(self._descriptor, self._waiting)
         total = self._waiting_bytes + _RECORD.size * (len(self._waiting) // 2)
         if written < total:
-            rest = memoryview(b"".join(self._waiting))[written:]
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            _write_whole(self._descriptor, memoryview(b"".join(self._waiting))[written:])
         self._waiting.clear()
         self._waiting_bytes = 0
 
@@ -160,11 +152,13 @@ class FrameLog:
         os.fsync(self._descriptor)
 
     def close(self) -> None:
-        """Write what is left and let go of the file."""
+        """Write what is left and let go of the file. Raises: TemporaryError: as `flush`; the file is let go of."""
         if self._descriptor >= 0:
-            self.flush()
-            os.close(self._descriptor)
-            self._descriptor = -1
+            try:
+                self.flush()
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
 
     def delete(self) -> None:
         """The job is over: nothing of the log remains."""
@@ -173,6 +167,40 @@ class FrameLog:
         self.close()
         with suppress(FileNotFoundError):
             self._path.unlink()
+
+
+def _begin(path: Path, descriptor: int, head: bytes) -> int:
+    """Make the file ready and note a start; which one it is. Raises: OSError, InputError."""
+    if os.fstat(descriptor).st_size < len(head):
+        os.ftruncate(descriptor, 0)
+        _write_whole(descriptor, head)
+        sync_folder(path.parent)
+    elif os.pread(descriptor, len(head), 0) != head:
+        raise InputError(
+            "this log of frames belongs to another job or to another version of the program",
+            where=str(path),
+            remedy="End the job, or go on with the version that began it.",
+        )
+    end, starts = _scan(descriptor, len(head))
+    os.ftruncate(descriptor, end)
+    os.lseek(descriptor, end, os.SEEK_SET)
+    _write_whole(descriptor, _RECORD.pack(0, 0))
+    os.fsync(descriptor)
+    return starts + 1
+
+
+def _write_whole(descriptor: int, raw: bytes | memoryview) -> None:
+    rest = memoryview(raw)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _not_begun(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"the log of frames cannot be begun ({error.strerror})",
+        where=str(path),
+        remedy="Make room on the disk, and see to it that the agent may write there.",
+    )
 
 
 def _scan(descriptor: int, start: int) -> tuple[int, int]:

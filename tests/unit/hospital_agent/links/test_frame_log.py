@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
+import signal
 import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hospital_agent.links.frame_log import FrameLog, NoLog
-from shared.errors import InputError
+from shared.errors import InputError, TemporaryError
 
 CONTEXT = bytes(range(32))
 FRAMES = st.lists(st.tuples(st.integers(0, 2000), st.binary(min_size=1, max_size=50)), max_size=20)
@@ -121,6 +124,50 @@ def test_nothing_remains_of_a_deleted_log(path: Path) -> None:
     log.delete()
     log.delete()
     assert not path.exists()
+
+
+def open_descriptors() -> set[str]:
+    return set(os.listdir("/dev/fd"))
+
+
+@pytest.fixture
+def full_disk() -> Iterator[Callable[[int], None]]:
+    """Files may grow up to so many bytes, as on a disk that is full; more is refused."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_disk_that_fills_is_told_of_and_the_file_let_go(
+    path: Path, full_disk: Callable[[int], None]
+) -> None:
+    before = open_descriptors()
+    log = FrameLog.open(path, CONTEXT)
+    log.append(1, b"a" * 400)
+    log.flush()
+    full_disk(600)
+    log.append(2, b"b" * 400)
+    for say in (log.flush, log.close):
+        with pytest.raises(TemporaryError, match="make room on the disk"):
+            say()
+    assert open_descriptors() == before
+    full_disk(10_000)
+    assert frames_in(path) == [(1, b"a" * 400)]
+
+
+@pytest.mark.parametrize("size", [0, 20, len(b"privet frame log 1\n") + 32, 55])
+def test_a_log_that_cannot_be_begun_is_an_error_with_a_remedy(
+    path: Path, full_disk: Callable[[int], None], size: int
+) -> None:
+    before = open_descriptors()
+    full_disk(size)
+    with pytest.raises(InputError, match="cannot be begun"):
+        FrameLog.open(path, CONTEXT)
+    assert open_descriptors() == before
+    full_disk(10_000)
+    assert frames_in(path) == []
 
 
 def test_without_a_log_nothing_is_remembered() -> None:
