@@ -10,7 +10,7 @@ from typing import Final
 from hospital_agent.computing.driver import Standing
 from hospital_agent.links.mesh import Waiting
 from shared.ids import AgentId
-from shared.wire.secret import Progress
+from shared.wire.secret import FramesGo, Progress
 
 _SILENT_SECONDS: Final = 2.0
 """A wait that is shorter is the ordinary way of a round."""
@@ -33,7 +33,7 @@ class Place:
     phase: str = "sharing records"
     standing: Standing | None = None
     waiting: Waiting | None = None
-    channel: str = "relayed"
+    channel: FramesGo = "relayed"
     _layer_times: list[float] = field(default_factory=list)
 
     def enter(self, phase: str) -> None:

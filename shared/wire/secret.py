@@ -22,6 +22,7 @@ MAX_HEIGHT: Final = 10
 SecretProfile = Literal["secret-id3", "secret-gainratio"]
 ResultKind = Literal["open", "shared"]
 Purpose = Literal["train", "predict"]
+FramesGo = Literal["direct", "relayed"]
 
 
 class GridSpec(WireModel):
@@ -99,7 +100,7 @@ class Progress(WireModel):
     remaining_seconds: Count | None = None
     waiting_for: Annotated[list[Id], Field(max_length=1024, default_factory=list)]
     waiting_seconds: Count = 0
-    channel: Annotated[str, Field(max_length=16)] | None = None
+    channel: FramesGo | None = None
 
 
 class SignedProgress(WireModel):
