@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from hospital_agent.links.channel import Channel
-from hospital_agent.links.direct import Address, DirectChannel, Listener
+from hospital_agent.links.direct import Address, DirectChannel
 from hospital_agent.links.fallback import FallbackChannel
 from hospital_agent.links.frame_log import FrameRecord
 from hospital_agent.links.link import Link
+from hospital_agent.links.listener import Listener
 from hospital_agent.links.mesh import Mesh, Waiting
 from hospital_agent.links.tls import JobCertificate, listening_context
 from shared.crypto.agreement import agree
