@@ -1,8 +1,8 @@
 """A reliable way to and from one peer: numbered frames, acknowledged, sent again when asked for.
 
 Rules that keep it sound:
-- a frame's bytes depend on the job's keys and the program's course only, never on the network, so that a number is
-  sealed twice only into the same bytes (AES-GCM allows one content a nonce), also after a restart;
+- a frame's content depends on the job's keys and the program's course only, never on the network; each run of the
+  program has nonces of its own (AES-GCM allows one content a nonce), since peers may tell a restarted one other things;
 - a frame is kept until the peer has acknowledged it; a peer acknowledges what stands in its log;
 - whoever finds a gap or a new connection says which number it expects, and gets everything from there;
 - what does not open is counted and dropped: anybody on the way can make it. What opens and has another size or round

@@ -1,7 +1,8 @@
 """What goes to one peer: sealed in order, kept until the peer has it, sent again from where the peer asks.
 
-A number is sealed into one content only, whatever the network does: contents follow one another as the program sends
-them, and the acknowledgement in a frame is what the program had taken by then.
+Within one run of the program a number is sealed into one content only, whatever the network does: contents follow one
+another as the program sends them, and the acknowledgement in a frame is what the program had taken by then. Each run has
+a random start in its nonces, so that two runs never share one.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Final
 
 from hospital_agent.links.channel import Channel
 from hospital_agent.links.pieces import contents_of
-from shared.crypto.frames import FrameSealer, Place, Refusal, RefusedFrameError
+from shared.crypto.frames import START_BYTES, FrameSealer, Place, Refusal, RefusedFrameError
 from shared.errors import PrivetError
 from shared.ids import AgentId
 from shared.mpc.ring import Words
+from shared.rng import random_bytes
 
 WINDOW_BYTES: Final = 2**23
 """Sealed and not yet acknowledged; what is kept for a peer."""
@@ -42,6 +44,7 @@ class Outbox:
         self._kept_bytes = 0
         self._messages = 0
         self._next = self.sent_up_to = 0
+        self._start = random_bytes(START_BYTES)
 
     def queue(self, arrays: Sequence[Words], taken: int) -> None:
         """Begin to send a message. taken: frames of the peer that the program has used so far."""
@@ -78,7 +81,7 @@ class Outbox:
             if content is None:
                 self._contents.popleft()
                 continue
-            self._seal(Place(self._next, taken, round_number), content)
+            self._seal(Place(self._next, taken, round_number, self._start), content)
             moved = True
         return moved
 

@@ -1,9 +1,10 @@
 """Sealed frames between two members of a job, and the keys that two members have in common (protocol section 7).
 
-A frame is `prefix || number || acknowledgement || round || ciphertext || tag`: AES-256-GCM under a key of the ordered
-pair, its own number as nonce, everything before the ciphertext as associated data. The prefix names job, manifest,
-sender and receiver, so that what does not belong here is known without a key. Numbers begin at 0 and none is used for
-two contents; whoever seals sees to it. A control frame (acknowledging, asking again) is sealed under a key of its
+A frame is `prefix || start || number || acknowledgement || round || ciphertext || tag`: AES-256-GCM under a key of the
+ordered pair, start and number as nonce, everything before the ciphertext as associated data. The prefix names job,
+manifest, sender and receiver, so that what does not belong here is known without a key. Numbers begin at 0. The start
+is random and drawn anew with each run of the sender's program: what it says under a number may depend on what others
+tell it again, after a power cut took the end of its log, and one of them may tell it something else. A control frame (acknowledging, asking again) is sealed under a key of its
 own with a random nonce, because it has no place in that order. No I/O, no state: links keep the numbers.
 """
 
@@ -25,8 +26,8 @@ TAG_BYTES: Final = 16
 PRSS_KEY_BYTES: Final = 16
 _VERSION: Final = b"PF1"
 _DATA, _CONTROL = b"d", b"c"
+START_BYTES: Final = 4
 _PLACE: Final = struct.Struct(">QQI")
-_NONCE_HEAD: Final = bytes(4)
 _NONCE_BYTES: Final = 12
 _JOB: Final = slice(4, 20)
 _MANIFEST: Final = slice(20, 52)
@@ -59,11 +60,12 @@ class RefusedFrameError(PeerError):
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a frame stands. number: of the ordered pair. acknowledgement: all frames below it were taken by the
-    sender's program. round: of the sender's message on this pair, counted from 0."""
+    sender's program. round: of the sender's message on this pair, counted from 0. start: of the sender's run."""
 
     number: int
     acknowledgement: int
     round: int
+    start: bytes = bytes(START_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +119,11 @@ class FrameSealer:
         self._cipher, self._control = pair._cipher(b"relay"), pair._cipher(b"relay control")
 
     def seal(self, place: Place, content: Buffer) -> bytearray:
-        """One frame. The same place is never given two contents: the nonce is its number."""
-        header = self._prefix + _PLACE.pack(place.number, place.acknowledgement, place.round)
+        """One frame. The same start and number are never given two contents: they are the nonce."""
+        header = self._prefix + place.start + _PLACE.pack(place.number, place.acknowledgement, place.round)
         frame = bytearray(len(header) + len(content) + TAG_BYTES)
         frame[: len(header)] = header
-        self._cipher.encrypt_into(_nonce(place.number), content, header, memoryview(frame)[len(header) :])
+        self._cipher.encrypt_into(_nonce(place), content, header, memoryview(frame)[len(header) :])
         return frame
 
     def seal_control(self, control: Control, nonce: bytes) -> bytes:
@@ -141,7 +143,7 @@ class FrameOpener:
     def __init__(self, pair: Pair) -> None:
         self._prefix, self._control_prefix = pair._prefix(_DATA), pair._prefix(_CONTROL)
         self._cipher, self._control = pair._cipher(b"relay"), pair._cipher(b"relay control")
-        self.header_bytes = len(self._prefix) + _PLACE.size
+        self.header_bytes = len(self._prefix) + START_BYTES + _PLACE.size
 
     def place(self, frame: Buffer) -> Place | None:
         """What a data frame claims to be, before its tag is checked; None: a control frame.
@@ -150,7 +152,8 @@ class FrameOpener:
         """
         head = bytes(frame[: self.header_bytes])
         if head.startswith(self._prefix) and len(frame) >= self.header_bytes + TAG_BYTES:
-            return Place(*_PLACE.unpack_from(head, len(self._prefix)))
+            end = len(self._prefix) + START_BYTES
+            return Place(*_PLACE.unpack_from(head, end), head[len(self._prefix) : end])
         if head.startswith(self._control_prefix):
             return None
         raise RefusedFrameError(self._why_not(head))
@@ -164,7 +167,7 @@ class FrameOpener:
         view = memoryview(frame)
         header, sealed = view[: self.header_bytes], view[self.header_bytes :]
         try:
-            self._cipher.decrypt_into(_nonce(place.number), sealed, header, target)
+            self._cipher.decrypt_into(_nonce(place), sealed, header, target)
         except InvalidTag:
             raise RefusedFrameError(Refusal.FORGED) from None
 
@@ -204,5 +207,5 @@ def prss_key(agreement: bytes, one: AgentId, other: AgentId, *, mh: bytes) -> by
     return hk(agreement, b"prss" + lp(lower) + lp(higher), mh=mh)[:PRSS_KEY_BYTES]
 
 
-def _nonce(number: int) -> bytes:
-    return _NONCE_HEAD + number.to_bytes(8, "big")
+def _nonce(place: Place) -> bytes:
+    return place.start + place.number.to_bytes(8, "big")

@@ -15,7 +15,7 @@ from hospital_agent.links import link as link_module
 from hospital_agent.links import outbox, pieces
 from hospital_agent.links.frame_log import NoLog
 from hospital_agent.links.link import Link
-from shared.crypto.frames import FrameSealer, Place, Refusal
+from shared.crypto.frames import FrameOpener, FrameSealer, Place, Refusal
 from shared.errors import JobCode, JobFailure
 from shared.ids import JobId
 from shared.mpc.program import Spec
@@ -118,11 +118,11 @@ def test_no_number_is_ever_sealed_into_two_contents(
     rounds: list[tuple[list[int], list[int]]], faults: list[str], kills: list[tuple[int, int, int]]
 ) -> None:
     wire, _ = play(rounds, faults, kills)
-    header = len(FrameSealer(pair_of(A, B)).seal(Place(0, 0, 0), b"")) - 16 - 20
+    header = len(FrameSealer(pair_of(A, B)).seal(Place(0, 0, 0), b"")) - 16 - 24
     seen: dict[bytes, bytes] = {}
     for frame in wire.carried:
         if frame[3:4] == b"d":
-            assert seen.setdefault(frame[: header + 8], frame) == frame
+            assert seen.setdefault(frame[: header + 12], frame) == frame
         else:
             # A control frame's nonce is random and never comes twice.
             assert frame[: header + 12] not in seen
@@ -133,6 +133,28 @@ def test_a_peer_that_lost_its_log_makes_the_other_run_again() -> None:
     rounds = [([100], [100]) for _ in range(6)]
     _, members = play(rounds, (), [(55, 0, 1000)])
     assert members[1].repeats >= 1
+
+
+def test_a_program_that_is_told_other_things_after_a_restart_seals_under_other_nonces() -> None:
+    """A power cut takes the end of a log, and the peer that is asked again sends something else: so the program does."""
+    frames = []
+    for answer in (b"one answer", b"another one"):
+        wire = Wire()
+        link = Link(pair_of(A, B), wire.ends[0], NoLog(), 0, Clock())
+        other = Link(pair_of(B, A), wire.ends[1], NoLog(), 0, Clock())
+        for each in (link, other):
+            each.go_live()
+        for each in (link, other, link):
+            each.service()
+        link.queue([np.frombuffer(answer, np.uint8)])
+        link.push()
+        frames.append(wire.carried[-1])
+    opener = FrameOpener(pair_of(A, B))
+    first, second = (opener.place(frame) for frame in frames)
+    assert first is not None
+    assert second is not None
+    assert first.number == second.number == 0
+    assert first.start != second.start
 
 
 def one_link(wire: Wire) -> Link:
