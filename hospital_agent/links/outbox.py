@@ -1,8 +1,8 @@
 """What goes to one peer: sealed in order, kept until the peer has it, sent again from where the peer asks.
 
 Within one run of the program a number is sealed into one content only, whatever the network does: contents follow one
-another as the program sends them, and the acknowledgement in a frame is what the program had taken by then. Each run has
-a random start in its nonces, so that two runs never share one.
+another as the program sends them, and the acknowledgement in a frame is what the program had taken by then. Each run
+has a random start in its nonces, so that two runs never share one.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A frame is `prefix || start || number || acknowledgement || round || ciphertext 
 ordered pair, start and number as nonce, everything before the ciphertext as associated data. The prefix names job,
 manifest, sender and receiver, so that what does not belong here is known without a key. Numbers begin at 0. The start
 is random and drawn anew with each run of the sender's program: what it says under a number may depend on what others
-tell it again, after a power cut took the end of its log, and one of them may tell it something else. A control frame (acknowledging, asking again) is sealed under a key of its
-own with a random nonce, because it has no place in that order. No I/O, no state: links keep the numbers.
+tell it again, after a power cut took the end of its log, and one of them may tell it something else. A control frame
+(acknowledging, asking again) is sealed under a key of its own with a random nonce, because it has no place in that
+order. No I/O, no state: links keep the numbers.
 """
 
 from __future__ import annotations
@@ -153,7 +154,8 @@ class FrameOpener:
         head = bytes(frame[: self.header_bytes])
         if head.startswith(self._prefix) and len(frame) >= self.header_bytes + TAG_BYTES:
             end = len(self._prefix) + START_BYTES
-            return Place(*_PLACE.unpack_from(head, end), head[len(self._prefix) : end])
+            number, acknowledgement, round_number = _PLACE.unpack_from(head, end)
+            return Place(number, acknowledgement, round_number, head[len(self._prefix) : end])
         if head.startswith(self._control_prefix):
             return None
         raise RefusedFrameError(self._why_not(head))

@@ -136,7 +136,7 @@ def test_a_peer_that_lost_its_log_makes_the_other_run_again() -> None:
 
 
 def test_a_program_that_is_told_other_things_after_a_restart_seals_under_other_nonces() -> None:
-    """A power cut takes the end of a log, and the peer that is asked again sends something else: so the program does."""
+    """A power cut takes the end of a log, and a peer that is asked again may send something else."""
     frames = []
     for answer in (b"one answer", b"another one"):
         wire = Wire()
