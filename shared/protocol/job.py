@@ -42,6 +42,7 @@ class Job:
     """A job at the cloud, complete: the store keeps exactly this.
 
     `deadline`, `waiting_since`, `paused_since`: Unix seconds. `slots`: cells of the open round.
+    While a secret job computes, it waits since the last round that all three compute parties have told.
     `expected_state`: hidden state that the context of the open round is made of.
     """
 

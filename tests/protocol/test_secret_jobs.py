@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from shared.crypto import agreement
 from shared.errors import ErrorCode, JobCode, PeerError
-from shared.ids import CLOUD, EVERYONE
+from shared.ids import CLOUD, EVERYONE, AgentId
 from shared.protocol import coordinator, progressing, stages
 from shared.protocol.effects import Note
 from shared.protocol.envelopes import Address, Chain, seal
@@ -89,13 +89,14 @@ def test_the_roster_never_shrinks_and_a_silent_member_is_lost() -> None:
     assert built.cloud.job.failure is JobCode.MEMBER_LOST
 
 
-def progressed(job: Job, name: str, waiting_seconds: int, now: int) -> Step:
+def progressed(job: Job, name: str, waiting_seconds: int, now: int, rounds: int = 0) -> Step:
     report = Progress(
         agent=name,
         job=job.manifest.job,
         time=now,
         part="compute",
         phase="sort",
+        rounds=rounds,
         waiting_seconds=waiting_seconds,
     )
     return progressing.progressed(job, report, now)
@@ -118,6 +119,47 @@ def test_progress_of_a_compute_party_moves_the_deadline_and_ends_a_pause() -> No
     assert [e.kind for e in resumed.effects if isinstance(e, Note)] == ["progress", "resumed"]
     still = progressed(paused, "h4", 10_000, deadline + 5)
     assert still.job.paused_since is not None
+
+
+def told_until_it_pauses(job: Job, liar: str, honest: dict[str, int]) -> int:
+    """Seconds until the job pauses for good while one party claims to work on, round after round."""
+    begun = now = job.waiting_since
+    for name, rounds in honest.items():
+        job = progressed(job, name, 0, now, rounds).job
+    while job.paused_since is None:
+        now += 10
+        assert now < begun + 5000
+        job = progressed(job, liar, 0, now, rounds=now % 170).job
+        job = coordinator.tick(job, now).job
+    assert progressed(job, liar, 0, now + 1, rounds=9999).job.paused_since is not None
+    return now - begun
+
+
+@pytest.mark.parametrize("honest", [{}, {"h1": 7}, {"h1": 7, "h2": 9}])
+def test_a_compute_party_that_only_says_that_it_works_keeps_no_job_for_ever(honest: dict[str, int]) -> None:
+    job = computing().cloud.job
+    deadlines = job.manifest.deadlines
+    waited = told_until_it_pauses(job, "h4", honest)
+    assert waited <= deadlines.pause_seconds + deadlines.round_seconds + 10
+
+
+def test_rounds_that_all_three_tell_keep_a_job_going() -> None:
+    job = computing().cloud.job
+    for turn in range(1, 40):
+        now = job.deadline - 1
+        for name in SECRET["compute_parties"]:
+            job = progressed(job, name, 0, now, turn).job
+        assert job.waiting_since == now
+        assert coordinator.tick(job, now + 1).job.paused_since is None
+
+
+def test_a_party_that_begins_anew_has_told_its_rounds_before() -> None:
+    job = computing().cloud.job
+    for rounds in (50, 3):
+        job = progressed(job, "h1", 0, job.deadline - 1, rounds).job
+        told = job.members[AgentId("h1")].progress
+        assert told is not None
+        assert told.rounds == 50
 
 
 def test_progress_is_taken_of_members_while_they_compute_only() -> None:
