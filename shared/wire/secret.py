@@ -13,8 +13,8 @@ from pydantic import Field, StringConstraints, model_validator
 from shared.wire.base import Count, DecimalText, Hex16, Hex32, Hex64, Id, WireModel
 
 COMPUTE_PARTIES: Final = 3
-MAX_RECORDS: Final = 2**24
-"""Of all hospitals of a secret job together: above it no scale of the table is left that keeps products in a word."""
+MAX_RECORDS: Final = 2**24 - 2
+"""Of all hospitals of a secret job together: mode I's table has no more entries, and mode G's numbers fit 31 bits."""
 DEFAULT_RECORDS: Final = 2**20
 MAX_HEIGHT: Final = 10
 """Of mode G: a layer has room for 2^height groups, and the opened result for as many leaves."""

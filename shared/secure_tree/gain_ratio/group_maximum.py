@@ -24,7 +24,6 @@ from shared.secure_tree.gain_ratio.all_pairs import by_fractions
 from shared.secure_tree.gain_ratio.arrays import joined, stacked
 from shared.secure_tree.gain_ratio.candidates import NO_TEST, Candidates, where_flag
 from shared.secure_tree.gain_ratio.knock_out import knock_out
-from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,11 @@ class Blocks:
         return np.ascontiguousarray(part.reshape(*part.shape[:-1], self.count, self.size).swapaxes(-1, -2))
 
 
-def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program[Candidates]:
+def best_of_slots(party: Party, candidates: Candidates, flags: Share, lowest: int) -> Program[Candidates]:
     """Of each slot the greatest fraction, the first of equal ones; -1 / 1 where the slot has no valid test.
 
-    Args: candidates: shape (n,), numbers uint32. flags: uint32, shape (slots, n).
+    Args: candidates: shape (n,), numbers uint32. flags: uint32, shape (slots, n). lowest: at most 0; numerators are
+        from there on below lowest + 2^31.
     Returns: candidates of shape (slots,), numbers uint64.
     Rounds: 2 and those of `by_fractions` for at most log2(n) + 2 levels, 3 more with several slots; and 1.
     Sends: about n matches (`by_fraction`), 32 bytes a position, and what few candidates cost in groups.
@@ -69,11 +69,11 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
     """
     slots, records = flags.shape
     blocks = Blocks.of(records, slots)
-    programs: list[Program[Any]] = [_best_of_blocks(party, candidates, blocks)]
+    programs: list[Program[Any]] = [_best_of_blocks(party, candidates, blocks, lowest)]
     if slots > 1:
         programs.append(_whole_blocks(party, flags, blocks))
         if blocks.size > 1:
-            programs.append(_edge_rows(party, candidates, flags, blocks))
+            programs.append(_edge_rows(party, candidates, flags, blocks, lowest))
     (fractions, words), *others = yield from together(*programs)
     if others:
         fractions = yield from where_flag(party, others[0], fractions)
@@ -87,11 +87,11 @@ def best_of_slots(party: Party, candidates: Candidates, flags: Share) -> Program
 
 
 def _best_of_blocks(
-    party: Party, candidates: Candidates, blocks: Blocks
+    party: Party, candidates: Candidates, blocks: Blocks, lowest: int
 ) -> Program[tuple[Share, list[BinaryShare]]]:
     """Of each block the best: fractions of shape (2, count, 1), words of shape (count, 1)."""
     narrow = _fractions(party, candidates, blocks)
-    wide = yield from widen(party, narrow, LOWEST_NUMERATOR)
+    wide = yield from widen(party, narrow, lowest)
     words = [word.map(blocks.rows) for word in candidates.words]
     best, words = yield from knock_out(party, [wide[0], wide[1]], words, by_fractions)
     return stacked([best[0], best[1]]).reshape(2, -1, 1), [word.reshape(-1, 1) for word in words]
@@ -108,7 +108,7 @@ def _whole_blocks(party: Party, flags: Share, blocks: Blocks) -> Program[Share]:
 
 
 def _edge_rows(
-    party: Party, candidates: Candidates, flags: Share, blocks: Blocks
+    party: Party, candidates: Candidates, flags: Share, blocks: Blocks, lowest: int
 ) -> Program[list[tuple[Share, list[BinaryShare]]]]:
     """The rows of the blocks where each slot begins, and ends: neutral where they are another slot's.
 
@@ -124,7 +124,7 @@ def _edge_rows(
     fetched, *edge_words = yield from together(*programs)
     fields = fetched.map(lambda part: np.ascontiguousarray(part.swapaxes(0, 1)))
     masked = yield from where_flag(party, fields[2], fields[:2])
-    wide = yield from widen(party, masked, LOWEST_NUMERATOR)
+    wide = yield from widen(party, masked, lowest)
     return [(wide[:, edge], [word[edge] for word in edge_words]) for edge in range(2)]
 
 

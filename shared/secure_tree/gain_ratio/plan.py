@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from shared.tree.numbers import MAX_CODE_BITS
 from shared.tree.numeric import MAX_COLUMNS
 from shared.tree.schema import MAX_CLASSES
 from shared.wire.secret import MAX_HEIGHT, MAX_RECORDS
-
-LOWEST_NUMERATOR: Final = -256
-"""Rounding moves Gain+ by at most (3 L + 3) / 2 from a number that is not negative, and L is at most 64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +43,6 @@ class GainRatioPlan:
         _expect(len(self.rules.grid) in (0, len(self.widths)), "grid", "one step a column, or none at all")
         steps_fit = all(step < 1 << MAX_CODE_BITS for step in self.rules.grid)
         _expect(steps_fit, "grid", f"steps below 2^{MAX_CODE_BITS}")
-        # Gain+ is at most SplitInfo+ (which side a record is on tells no more than that), so N 2^s bounds both.
-        room = (self.records << self.scale) - LOWEST_NUMERATOR
-        _expect(room < 1 << 31, "records", "fewer records: 31 bits must hold a numerator")
 
     @property
     def columns(self) -> int:
@@ -64,6 +58,15 @@ class GainRatioPlan:
     def scale(self) -> int:
         """The s of the table F_s (protocol section 11, Width)."""
         return table_scale(self.records, self.classes)
+
+    @property
+    def lowest_numerator(self) -> int:
+        """Below every Gain+: rounding moves it by at most (3 L + 3) / 2 from a number that is not negative.
+
+        It is at most SplitInfo+ (which side a record is on tells no more than that), so N 2^s bounds both. The scale
+        leaves N 2^s at most 2^31 - 2^7, and with three labels or more 2^30.7: all numerators are within 2^31 of here.
+        """
+        return -((3 * self.classes + 3) // 2) - 1
 
     @property
     def width(self) -> int:

@@ -107,7 +107,7 @@ class _Training:
             candidates = yield from best_columns(party, plan, keys, scores, tables.split)
             del scores
         with party.meter.phase("group maximum"):
-            best = yield from best_of_slots(party, candidates, tables.flags)
+            best = yield from best_of_slots(party, candidates, tables.flags, plan.lowest_numerator)
             del candidates
         with party.meter.phase("split"):
             sizes = counts.sum(axis=1)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shared.errors import InputError
 from shared.mpc.bits import pack
 from shared.mpc.conversion import widen
 from shared.mpc.first_maximum import first_maximum, ready
@@ -16,7 +15,7 @@ from shared.mpc.program import Party, Program
 from shared.mpc.ring import U32, U64, signed
 from shared.mpc.sharing import BinaryShare, Share
 from shared.secure_tree.gain_ratio.matches import by_fraction, by_numerator
-from shared.secure_tree.gain_ratio.plan import LOWEST_NUMERATOR, GainRatioPlan
+from shared.secure_tree.gain_ratio.plan import GainRatioPlan
 from shared.secure_tree.secret_id3_layout import MOST_RECORDS, Layout
 from shared.tree.criteria import SCALE_BITS, f_entry
 from shared.tree.gain_ratio_growing import GainRatioRules
@@ -25,6 +24,7 @@ from shared.wire.secret import MAX_RECORDS
 from tests.support.mpc import arithmetic, as_words, binary, run_and_open
 from tests.support.tree_strategies import make_schema
 
+LOWEST_NUMERATOR = GainRatioPlan(1, (1,), MAX_CLASSES, GainRatioRules(height=1)).lowest_numerator
 HIGHEST_NUMERATOR = 2**31 + LOWEST_NUMERATOR - 1
 NEAR_POWERS = sorted(
     {
@@ -43,19 +43,15 @@ def plan_of(records: int, classes: int) -> GainRatioPlan:
 # Mode G
 
 
-@pytest.mark.parametrize("classes", [2, 3, 4, 5, MAX_CLASSES])
-def test_every_size_that_a_plan_takes_fits(classes: int) -> None:
+@pytest.mark.parametrize("classes", [1, 2, 3, 4, 5, MAX_CLASSES])
+def test_every_size_that_a_job_may_have_fits(classes: int) -> None:
     """Gain+ and SplitInfo+ are at most N 2^s, and rounding moves them by at most (3 L + 3) / 2 and 3 / 2."""
-    rounding = -(-(3 * classes + 3) // 2)
-    assert -rounding >= LOWEST_NUMERATOR
+    rounding = (3 * classes + 3) // 2
     for records in NEAR_POWERS:
-        try:
-            plan = plan_of(records, classes)
-        except InputError:
-            assert (records, classes) in {(2**24 - 2, 2), (2**24 - 1, 2), (2**23 - 1, 2)}
-            continue
-        most = records << plan.scale
-        assert most + rounding <= HIGHEST_NUMERATOR
+        plan = plan_of(records, classes)
+        most, lowest = records << plan.scale, plan.lowest_numerator
+        assert lowest < -rounding
+        assert most + rounding < 2**31 + lowest
         assert (most + rounding) * (most + 2) < 2**62
 
 
@@ -83,7 +79,7 @@ def test_extreme_numerators_are_told_apart() -> None:
 
 def test_extreme_fractions_are_told_apart() -> None:
     """The largest table values of a plan, and numerators below zero, against each other."""
-    top = (plan_of(2**24 - 3, 2).records << 7) + 1
+    top = (plan_of(MAX_RECORDS, 2).records << 7) + 1
     numbers = [
         (-1, 1),
         (LOWEST_NUMERATOR, top),
@@ -115,6 +111,10 @@ def test_numerators_are_widened_from_end_to_end() -> None:
 
 
 # Mode I
+
+
+def test_a_job_has_no_more_records_than_mode_i_takes() -> None:
+    assert MAX_RECORDS == MOST_RECORDS
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 6, 7, 8, 2**16 - 2, 2**16 - 1, 2**24 - 3, MOST_RECORDS])

@@ -22,7 +22,7 @@ from tests.support.mpc import arithmetic, binary, run_and_open
 def best(
     party: Party, numerators: Share, denominators: Share, words: BinaryShare, flags: Share
 ) -> Program[tuple[Any, ...]]:
-    found = yield from best_of_slots(party, Candidates(numerators, denominators, [words]), flags)
+    found = yield from best_of_slots(party, Candidates(numerators, denominators, [words]), flags, -256)
     return found.numerators, found.denominators, found.words[0]
 
 

@@ -41,7 +41,7 @@ def one_layer(
     flags = yield from class_flags(party, words, CLASSES)
     scores = yield from column_scores(party, order, flags, WIDTH, tables)
     candidates = yield from best_columns(party, plan, [keys], [scores], tables.split)
-    best = yield from best_of_slots(party, candidates, tables.flags)
+    best = yield from best_of_slots(party, candidates, tables.flags, plan.lowest_numerator)
     return (
         flags,
         scores.numerators,
