@@ -19,6 +19,7 @@ from hospital_agent.computing import member
 from hospital_agent.computing.assignment import Assignment
 from hospital_agent.journal import JobStatus
 from shared.protocol.participation import Participation
+from shared.wire.base import encode_base64url
 from tests.integration.test_agent_jobs import files
 from tests.support import measured_clinic
 from tests.support.clinic import SCHEMA
@@ -200,3 +201,37 @@ def test_two_jobs_at_once_do_not_mix(federation: LocalFederation, tmp_path: Path
         assert {entry.status for entry in federation.wait(job, HOSPITALS).values()} == {JobStatus.COMPLETE}
     trees = {federation.hospitals[name].model(job).tree_sha256 for name in HOSPITALS for job in jobs}
     assert len(trees) == 1
+
+
+def found_in(folder: Path, secret: bytes) -> set[str]:
+    """Names of the files of a folder in which a key stands, raw or as text."""
+    forms = (secret, secret.hex().encode(), encode_base64url(secret).encode())
+    files_there = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.name for path in files_there if any(form in path.read_bytes() for form in forms)}
+
+
+def test_the_jobs_keys_are_in_no_file_once_it_is_over(
+    federation: LocalFederation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key from which shares, streams, frames and certificate follow; while the job runs, the journal has it."""
+    honest = member.Routine.run
+    keys: dict[str, list[bytes]] = {}
+    before: dict[str, set[str]] = {}
+
+    def run(routine: Any, mesh: Any) -> Any:
+        task: Assignment = routine.assignment
+        folder = federation.hospitals[task.own].folder
+        keys[task.own] = [task.private, *task.input_seeds]
+        before[task.own] = found_in(folder, task.private)
+        modes = {path.name: path.stat().st_mode & 0o077 for path in (folder / "computing").iterdir()}
+        assert set(modes.values()) <= {0}, modes
+        return honest(routine, mesh)
+
+    monkeypatch.setattr(member.Routine, "run", run)
+    outcome = gain_ratio(federation, tmp_path, measured_clinic.records(40))
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    assert all(name.startswith("journal") for names in before.values() for name in names)
+    assert all(before.values()), "the scanner finds nothing"
+    for name, secrets in keys.items():
+        for secret in secrets:
+            assert found_in(federation.hospitals[name].folder, secret) == set()
