@@ -14,7 +14,7 @@ from typing import Final
 from hospital_agent.records.source import ColumnReference
 from hospital_agent.records.table import Column, Table
 from shared.errors import InputError
-from shared.tree.numbers import FixedPoint, UnknownValueError, decimal_text, parse_number
+from shared.tree.numbers import MAX_CODE_BITS, FixedPoint, UnknownValueError, decimal_text, parse_number
 from shared.tree.schema import MAX_CLASSES, MAX_VALUES, MISSING_NAMES, Attribute, Schema
 
 IDENTIFIER_ROWS: Final = 20
@@ -105,7 +105,14 @@ def _number_or_category(
     if decimals == 0:
         _refuse_identifier(f"{where}, column {name!r}", name, values, rows)
     low, high = decimal_text(min(found)), decimal_text(max(found))
-    return Attribute(name, (), fixed_point=FixedPoint.create(name, low, high, decimals))
+    try:
+        return Attribute(name, (), fixed_point=FixedPoint.create(name, low, high, decimals))
+    except InputError:
+        raise InputError(
+            f"numbers of this range with {decimals} decimals do not fit into {MAX_CODE_BITS} bits.",
+            where=f"{where}, column {name!r}",
+            remedy=f"Round the numbers in the file, give cut points with --cut, or leave the column out with --drop {name!r}.",
+        ) from None
 
 
 def _numbers(name: str, values: Sequence[str]) -> list[Decimal] | None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
+from hospital_agent.records.remarks import remarks
 from privet.demo.dealing import prepare
 from privet.demo.federation import Federation, Folders, set_up
 from privet.demo.job import JobWatch
@@ -30,6 +31,8 @@ def run_demo(options: DemoOptions) -> Report:
     progress = Progress()
     with ending_signals(), _home(options) as folders:
         records = prepare(options, folders.records)
+        for remark in remarks(records.schema, numbers=options.mode == "gain-ratio") if options.files else ():
+            progress.line(f"note: {remark}")
         with progress.step("the plain tree of the pooled records, to compare with"):
             pooled = grow_pooled(records, options.rules, options.mode)
         with Processes(folders.logs) as processes:

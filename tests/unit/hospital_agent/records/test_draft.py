@@ -115,3 +115,11 @@ def test_a_fault_of_the_tables_together_blames_no_single_one(file: Path, tmp_pat
         InputError, match=r"^ward\.csv and 1 more file, column 'v': more than 256 distinct values"
     ):
         draft_schema([part("ward.csv", 0), part("b.csv", 150)], "c")
+
+
+def test_numbers_too_fine_for_32_bits_name_the_column_and_what_to_do(file: Path) -> None:
+    content = "t,c\n36.1000000000001,x\n39.5,y\n"
+    with pytest.raises(
+        InputError, match=r"^ward\.csv, column 't': .*13 decimals.*Round the numbers.*--cut.*--drop 't'"
+    ):
+        draft_schema([table(file, content)], "c", numbers=True)
