@@ -111,7 +111,7 @@ def _number_or_category(
         raise InputError(
             f"numbers of this range with {decimals} decimals do not fit into {MAX_CODE_BITS} bits.",
             where=f"{where}, column {name!r}",
-            remedy=f"Round the numbers in the file, give cut points with --cut, or leave the column out with --drop {name!r}.",
+            remedy=f"Round the numbers in the file, give cut points with --cut, or leave it out with --drop {name!r}.",
         ) from None
 
 

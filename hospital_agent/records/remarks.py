@@ -23,7 +23,7 @@ def remarks(schema: Schema, *, numbers: bool) -> list[str]:
     labels = schema.classes
     if len(labels) > MANY_VALUES and _count_numbers(labels) == len(labels):
         found.append(
-            f"class column {schema.class_name!r} holds {len(labels)} different numbers, and each is a class of its own; "
+            f"class column {schema.class_name!r} holds {len(labels)} different numbers, each a class of its own; "
             "another one is named with --class"
         )
     return [remark for remark in found if remark]
@@ -35,7 +35,7 @@ def _remark(attribute: Attribute, *, numbers: bool) -> str:
         if fine <= MANY_VALUES or 2 * fine <= len(values):
             return ""
         return (
-            f"column {attribute.name!r} holds {fine} different numbers, and each is a category of its own; "
+            f"column {attribute.name!r} holds {fine} different numbers, each a category of its own; "
             "public cut points are given with --cut"
         )
     comma = _count_numbers([value.replace(",", ".", 1) for value in values])

@@ -30,17 +30,20 @@ def test_an_almost_numeric_column_says_why_it_is_compared_by_categories(
     values: tuple[str, ...], said: str
 ) -> None:
     (remark,) = _remarks(values, numbers=True)
-    assert remark.startswith("column 'lab' is compared by categories") and said in remark
+    assert remark.startswith("column 'lab' is compared by categories")
+    assert said in remark
 
 
 def test_many_numbers_as_categories_point_to_cut_points() -> None:
     (remark,) = _remarks(_MANY, numbers=False)
-    assert "11 different numbers" in remark and "--cut" in remark
+    assert "11 different numbers" in remark
+    assert "--cut" in remark
 
 
 def test_many_numbers_as_classes_point_to_another_class_column() -> None:
     (remark,) = _remarks(("a", "b"), numbers=True, classes=_MANY)
-    assert remark.startswith("class column 'ill' holds 11") and "--class" in remark
+    assert remark.startswith("class column 'ill' holds 11")
+    assert "--class" in remark
 
 
 @pytest.mark.parametrize("numbers", [True, False])
