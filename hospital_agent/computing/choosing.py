@@ -9,6 +9,7 @@ from hospital_agent.computing.modes import SecretMode
 from hospital_agent.models import Shelf, get_shares
 from shared.errors import InputError, InternalError
 from shared.protocol.participation import rules_of, schema_of
+from shared.secure_tree.secret_id3_layout import Layout
 from shared.tree.criteria import F_TABLE_CHECKED, SCALE_BITS
 from shared.tree.f_table import f_table, f_table_hash
 from shared.wire.manifest import Manifest
@@ -39,10 +40,13 @@ def mode_of(assignment: Assignment, shelf: Shelf) -> SecretMode:
 def check_offer(manifest: Manifest, own: str, shelf: Shelf) -> None:
     """Whether this agent can take the part that an offered secret job gives it.
 
-    Raises: InputError: mode G cannot work with the study, or the shared tree that is asked for is not here.
+    Raises: InputError: the mode cannot work with the study, or the shared tree that is asked for is not here.
     """
     secret = manifest.secret
-    if secret is None or manifest.profile == "secret-id3":
+    if secret is None:
+        return
+    if manifest.profile == "secret-id3":
+        Layout.of(schema_of(manifest), 0)
         return
     Study.of(manifest, schema_of(manifest), 0)
     if secret.purpose == "predict" and own in secret.compute_parties:

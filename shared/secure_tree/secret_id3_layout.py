@@ -27,6 +27,10 @@ MOST_RECORDS: Final = MOST_ENTRIES - 2
 """Counts up to here fit the table F_32 and the exact products of `shared.mpc.matrices`."""
 
 
+MOST_FAMILY_COUNTS: Final = 2**24
+"""Counts of all children of one node, which are formed together: with so many a party takes some 1.5 GB."""
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The public shape of a job in mode I.
@@ -58,7 +62,9 @@ class Layout:
 
     @classmethod
     def of(cls, schema: Schema, records: int) -> Self:
-        """Raises: InternalError: more records than a table holds. InputError: an attribute without listed values."""
+        """Raises: InternalError: more records than a table holds. InputError: an attribute without listed values, or
+        more counts than a party can hold.
+        """
         if not 0 <= records <= MOST_RECORDS:
             raise InternalError(f"mode I takes at most {MOST_RECORDS} records")
         for attribute in schema.attributes:
@@ -69,6 +75,12 @@ class Layout:
                     remedy="Cut it at public points, or train by gain ratio.",
                 )
         values = np.array([len(attribute.values) for attribute in schema.attributes], np.intp)
+        if (counts := int(values.sum() * values.max()) * schema.class_count) > MOST_FAMILY_COUNTS:
+            raise InputError(
+                f"the children of one node would have up to {counts} counts; mode I takes {MOST_FAMILY_COUNTS}",
+                where="the study's schema",
+                remedy="Ask for fewer attributes, values of an attribute, or classes.",
+            )
         return cls(values, schema.class_count, records)
 
     @property

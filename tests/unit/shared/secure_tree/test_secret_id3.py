@@ -198,3 +198,19 @@ def test_an_attribute_without_listed_values_is_refused() -> None:
     schema = Schema((Attribute("age", ()),), "class", ("a", "b"))
     with pytest.raises(InputError, match="attribute 'age': mode I asks for one of listed values"):
         Layout.of(schema, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "classes", "is_refused"),
+    [((256,) * 1024, 4, True), ((256,) * 64, 64, True), ((2,) * 1024, 64, False), ((16,) * 512, 64, False)],
+)
+def test_studies_whose_counts_no_memory_holds_are_refused(
+    values: tuple[int, ...], classes: int, is_refused: bool
+) -> None:
+    """Each within the limits of a study: 1024 attributes, 256 values, 64 classes, 2^20 cells."""
+    schema = make_schema(values, classes)
+    if not is_refused:
+        Layout.of(schema, 1)
+        return
+    with pytest.raises(InputError, match="the children of one node would have up to"):
+        Layout.of(schema, 1)
