@@ -27,6 +27,7 @@ from hospital_agent.links.frame_log import FrameLog
 from hospital_agent.links.meeting import direct_channels, listen, meet
 from hospital_agent.links.mesh import Mesh, StoppedError, repeatable
 from hospital_agent.links.relayed import Door, Relayed
+from hospital_agent.links.tls import KEY_PREFIX
 from hospital_agent.settings import Way
 from shared.errors import (
     ErrorCode,
@@ -125,7 +126,9 @@ class Room:
         self._tasks.clear()
 
     def discard_all_but(self, jobs: Collection[str]) -> None:
-        """Delete logs that no running job has."""
+        """Delete logs that no running job has, and keys that a kill left beside them. Before any thread begins."""
+        for path in self._folder.glob(f"{KEY_PREFIX}*"):
+            path.unlink(missing_ok=True)
         for path in self._folder.glob(f"*{_SUFFIX}"):
             if path.stem not in jobs:
                 path.unlink(missing_ok=True)

@@ -30,6 +30,8 @@ from shared.crypto.derivation import hk
 from shared.errors import ErrorCode, PeerError
 from shared.rng import random_bytes
 
+KEY_PREFIX: Final = ".tls-"
+"""Of the name of a file that holds a certificate's key, encrypted, for a moment."""
 _BEGIN: Final = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)
 _END: Final = datetime.datetime(9999, 12, 31, tzinfo=datetime.UTC)
 """Time says nothing here: the certificate counts as long as its job."""
@@ -72,7 +74,7 @@ def listening_context(certificate: JobCertificate, folder: Path) -> ssl.SSLConte
     chain = x509.load_der_x509_certificate(certificate.der).public_bytes(Encoding.PEM)
     context = _context(ssl.PROTOCOL_TLS_SERVER)
     context.num_tickets = 0
-    descriptor, name = tempfile.mkstemp(dir=folder, prefix=".tls-")
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=KEY_PREFIX)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(key + chain)
