@@ -19,7 +19,6 @@ from shared.reports import Report
 
 if TYPE_CHECKING:
     from cloud_service.service.services import Services
-    from cloud_service.store.jobs import StoredJob
 
 studies = typer.Typer(
     help="Approved questions with their schema.", no_args_is_help=True, add_completion=False
@@ -29,6 +28,7 @@ jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add
 Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
 _MAX_SCHEMA_BYTES = 2**25
+_DEPTH = 8
 
 
 class ModeName(StrEnum):
@@ -129,7 +129,8 @@ def create_job(
         list[str] | None,
         typer.Option(
             metavar="ID",
-            help="Secret modes: a compute party; give three, in order. By default the first three invited.",
+            help="Secret modes: a compute party; give three, in order. By default the first three invited, with --ask "
+            "those who hold the tree.",
         ),
     ] = None,
     result: Annotated[
@@ -141,7 +142,9 @@ def create_job(
     ] = None,
     ask: Annotated[
         str | None,
-        typer.Option(metavar="JOB", help="gain-ratio: ask that job's shared tree for classes of records."),
+        typer.Option(
+            metavar="JOB", help="gain-ratio: ask the tree that this job kept shared for classes of records."
+        ),
     ] = None,
     grid: Annotated[
         list[str] | None,
@@ -160,17 +163,24 @@ def create_job(
     min_hospitals: Annotated[int, typer.Option(min=3, help="Fewest that must accept.")] = 3,
     min_node: Annotated[int, typer.Option(min=1, help="Fewer records make a leaf.")] = 10,
     min_child: Annotated[int, typer.Option(min=1, help="Least records of a child.")] = 5,
-    max_depth: Annotated[str, typer.Option(metavar="N|none", help="Questions on a path.")] = "8",
+    max_depth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|none", help="Questions on a path; 8 by default. Left out with --ask: that tree's own."
+        ),
+    ] = None,
     split_on_zero_gain: Annotated[
         bool, typer.Option("--split-on-zero-gain", help="Go on where the best gain is exactly 0.")
     ] = False,
 ) -> Report:
     """Invite hospitals to a job under a study; their agents decide by their own policies."""
+    from cloud_service.job_texts import document_of
     from cloud_service.service.planning import JobPlan, SecretPlan
     from shared.wire.secret import DEFAULT_RECORDS
 
+    compute_parties, depth = _parties_and_depth(folder, ask, compute or None, max_depth)
     secret = SecretPlan(
-        compute_parties=compute or None,
+        compute_parties=compute_parties,
         purpose="train" if ask is None else "predict",
         result=result.value,
         result_parties=result_party or None,
@@ -188,12 +198,12 @@ def create_job(
         min_hospitals=min_hospitals,
         min_node=min_node,
         min_child=min_child,
-        max_depth=_depth(max_depth),
+        max_depth=depth,
         split_on_zero_gain=split_on_zero_gain,
     )
     with _services(folder) as services:
         stored = services.jobs.start(services.studies.get(study), plan)
-    document = _document(stored)
+    document = document_of(stored)
     text = f"Job {document['job']} invites {', '.join(document['hospitals'])}."
     if document["compute_parties"]:
         text += f"\nCompute parties: {', '.join(document['compute_parties'])}."
@@ -203,26 +213,31 @@ def create_job(
 @jobs.command("list")
 def list_jobs(folder: Folder) -> Report:
     """The newest jobs."""
+    from cloud_service.job_texts import document_of, line_of
+
     with _services(folder) as services:
         found = services.jobs.page(study=None, state=None, before=None, limit=50)
-    documents = [_document(stored) for stored in found]
-    return Report({"jobs": documents}, "\n".join(map(_line, documents)) or "No jobs yet.")
+    documents = [document_of(stored) for stored in found]
+    return Report({"jobs": documents}, "\n".join(map(line_of, documents)) or "No jobs yet.")
 
 
 @jobs.command("show")
 def show_job(folder: Folder, job: JobId) -> Report:
-    """Where a job stands, and each member of a secret job with what it told last."""
+    """Where a job stands, who declined it, and each member of a secret job with what it told last."""
+    from cloud_service.job_texts import document_of, paragraph_of
+
     with _services(folder) as services:
-        document = _document(services.jobs.get(job))
-    told = [f"  {member}: {_standing(progress)}" for member, progress in document["progress"].items()]
-    return Report(document, "\n".join([_line(document), *told]))
+        document = document_of(services.jobs.get(job))
+    return Report(document, paragraph_of(document))
 
 
 @jobs.command("cancel")
 def cancel_job(folder: Folder, job: JobId) -> Report:
     """End a job without a tree; every agent is told."""
+    from cloud_service.job_texts import document_of
+
     with _services(folder) as services:
-        document = _document(services.jobs.cancel(job))
+        document = document_of(services.jobs.cancel(job))
     return Report(document, f"Job {job} is cancelled.")
 
 
@@ -277,45 +292,39 @@ def _steps(texts: Sequence[str]) -> dict[str, str]:
     return steps
 
 
+def _parties_and_depth(
+    folder: Path, ask: str | None, parties: list[str] | None, max_depth: str | None
+) -> tuple[list[str] | None, int | None]:
+    """Compute parties and depth as typed; of a job that asks a shared tree, those that the tree was grown with."""
+    depth = _DEPTH if max_depth is None else _depth(max_depth)
+    if ask is None:
+        return parties, depth
+    with _services(folder) as services:
+        grown = services.jobs.get(ask).job.manifest
+    if grown.secret is None or grown.secret.result != "shared":
+        raise InputError(
+            f"job {ask} kept no tree shared",
+            where="--ask",
+            remedy="Name a job that was created with --result shared.",
+        )
+    own = grown.secret.compute_parties
+    for option, differs in (
+        ("--compute", parties not in (None, own)),
+        ("--max-depth", max_depth is not None and depth != grown.max_depth),
+    ):
+        if differs:
+            raise InputError(
+                f"the tree of job {ask} was grown at {', '.join(own)} with at most {grown.max_depth} questions, "
+                "and is asked in the same way",
+                where=option,
+                remedy=f"Leave {option} out.",
+            )
+    return list(own), grown.max_depth
+
+
 def _depth(text: str) -> int | None:
     if text.strip().lower() == "none":
         return None
     if text.isascii() and text.isdecimal() and int(text) >= 1:
         return int(text)
     raise InputError("expected a number from 1 on, or none", where="--max-depth")
-
-
-def _document(stored: StoredJob) -> dict[str, Any]:
-    job = stored.job
-    secret = job.manifest.secret
-    return {
-        "job": job.manifest.job,
-        "study": stored.study,
-        "profile": job.manifest.profile,
-        "state": job.state.value,
-        "failure": job.failure,
-        "paused": job.paused_since is not None,
-        "hospitals": list(job.manifest.invited),
-        "compute_parties": [] if secret is None else list(secret.compute_parties),
-        "waiting_for": list(job.waiting_for),
-        "longest_silent": job.longest_silent,
-        "progress": {
-            str(agent): member.progress.model_dump(mode="json", exclude={"agent", "job"})
-            for agent, member in job.members.items()
-            if member.progress is not None
-        },
-    }
-
-
-def _line(document: dict[str, Any]) -> str:
-    failure = f" ({document['failure']})" if document["failure"] else ""
-    waits = f"; waits for {', '.join(document['waiting_for'])}" if document["waiting_for"] else ""
-    paused = ", paused" if document["paused"] else ""
-    return f"{document['job']}  {document['study']}  {document['profile']}  {document['state']}{failure}{paused}{waits}"
-
-
-def _standing(progress: dict[str, Any]) -> str:
-    layer = f"layer {progress['layer']} of {progress['layers']}: " if progress["layers"] else ""
-    left = "" if progress["remaining_seconds"] is None else f", about {progress['remaining_seconds']} s left"
-    waits = f", waits for {', '.join(progress['waiting_for'])}" if progress["waiting_for"] else ""
-    return f"{layer}{progress['phase']}; {progress['rounds']} rounds, {progress['sent_bytes']} bytes{left}{waits}"

@@ -70,7 +70,7 @@ def describe(error: ValidationError) -> str:
     """The first fault of a validation, by place and rule, without the value that came."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the document"
-    return f"{place}: {first['msg']}"
+    return f"{place}: {first['msg'].removeprefix('Value error, ')}"
 
 
 def canonical_json(value: Any) -> bytes:

@@ -128,7 +128,9 @@ class Manifest(WireModel):
         if (self.secret is not None) != (self.profile in SECRET_CRITERIA):
             raise ValueError("secret: the block belongs to the profiles secret-id3 and secret-gainratio")
         if self.profile != "secret-gainratio" and any(a.numeric for a in self.schema_.attributes):
-            raise ValueError("numeric: attributes without cut points are for the profile secret-gainratio")
+            raise ValueError(
+                "numeric: attributes without cut points are for mode gain-ratio (profile secret-gainratio)"
+            )
         if self.secret is not None:
             self._check_secret(self.secret)
         return self

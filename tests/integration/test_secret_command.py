@@ -128,3 +128,41 @@ def test_what_is_not_there_is_told(federation: RealFederation, capsys: pytest.Ca
     nonsense.write_text("{}")
     words = ("--id", "x", "--question", "y", "--schema", nonsense)
     assert "schema" in json.dumps(refused(capsys, "cloud", "study", "create", folder, *words))
+
+
+def test_a_shared_tree_is_asked_as_it_was_grown(
+    federation: RealFederation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    create_study(federation, "again")
+    grown = create_job(federation, "again", "--result", "shared")["job"]
+    wait(federation, grown)
+    words = ("cloud", "job", "create", federation.cloud_folder, "--study", "again", "--mode", "gain-ratio")
+    asked = command(*words, "--ask", grown)
+    assert asked["compute_parties"] == ["h3", "h1", "h2"]
+    wait(federation, asked["job"])
+    assert (federation.folder / "h3" / "predictions" / f"{asked['job']}.csv").is_file()
+    other = [word for name in HOSPITALS for word in ("--compute", name)]
+    for option in (("--max-depth", "3"), other):
+        document = refused(capsys, *words, "--ask", grown, *option)
+        assert document["where"] == option[0]
+        assert "h3, h1, h2 with at most 2 questions" in document["detail"]
+    assert "kept no tree shared" in json.dumps(refused(capsys, *words, "--ask", asked["job"]))
+
+
+def test_a_hospital_that_declines_is_shown(
+    federation: RealFederation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = federation.folder / "h2" / "policy.toml"
+    policy.write_text(OPEN_POLICY + "may_compute = false\n")
+    create_study(federation, "against")
+    try:
+        job = create_job(federation, "against")["job"]
+        folder = federation.cloud_folder
+        federation.wait(
+            lambda: command("cloud", "job", "show", folder, job)["state"] == "FAILED", "the job's end"
+        )
+        capsys.readouterr()
+        assert run(["cloud", "job", "show", str(folder), job]) == 0
+        assert "  h2: declined (declined); its own `privet agent status` says why" in capsys.readouterr().out
+    finally:
+        policy.write_text(OPEN_POLICY)

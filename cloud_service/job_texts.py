@@ -1,0 +1,70 @@
+"""A job as `privet cloud job` shows it: a plain document, and lines for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from cloud_service.store.jobs import StoredJob
+
+_MEGABYTE: Final = 1e6
+
+
+def document_of(stored: StoredJob) -> dict[str, Any]:
+    """What `--json` prints. `declined`: hospital to the code that it declined with."""
+    job = stored.job
+    secret = job.manifest.secret
+    return {
+        "job": job.manifest.job,
+        "study": stored.study,
+        "profile": job.manifest.profile,
+        "state": job.state.value,
+        "failure": job.failure,
+        "paused": job.paused_since is not None,
+        "hospitals": list(job.manifest.invited),
+        "compute_parties": [] if secret is None else list(secret.compute_parties),
+        "declined": {str(agent): m.declined for agent, m in job.members.items() if m.declined is not None},
+        "waiting_for": list(job.waiting_for),
+        "longest_silent": job.longest_silent,
+        "progress": {
+            str(agent): member.progress.model_dump(mode="json", exclude={"agent", "job"})
+            for agent, member in job.members.items()
+            if member.progress is not None
+        },
+    }
+
+
+def line_of(document: Mapping[str, Any]) -> str:
+    """The job in one line."""
+    failure = f" ({document['failure']})" if document["failure"] else ""
+    waits = f"; waits for {', '.join(document['waiting_for'])}" if document["waiting_for"] else ""
+    paused = ", paused" if document["paused"] else ""
+    return f"{document['job']}  {document['study']}  {document['profile']}  {document['state']}{failure}{paused}{waits}"
+
+
+def paragraph_of(document: Mapping[str, Any]) -> str:
+    """The job with who declined, and where each member of a secret job stands."""
+    declined = [
+        f"  {agent}: declined ({code}); its own `privet agent status` says why"
+        for agent, code in document["declined"].items()
+    ]
+    told = [f"  {agent}: {standing(progress)}" for agent, progress in document["progress"].items()]
+    return "\n".join([line_of(document), *declined, *told])
+
+
+def standing(progress: Mapping[str, Any]) -> str:
+    """Where a member stands, by the progress that it told last."""
+    waits = f", waits for {', '.join(progress['waiting_for'])}" if progress["waiting_for"] else ""
+    is_done = progress["phase"] == "done"
+    if progress["part"] == "contributor":
+        # It has nothing to do between giving its shares and taking the result, and would name the phase of the latter.
+        shared = "is sharing" if progress["phase"] == "sharing records" else "has shared"
+        return f"{'done; has shared' if is_done else shared} its records{waits}"
+    layer = (
+        f"layer {progress['layer']} of {progress['layers']}: " if progress["layers"] and not is_done else ""
+    )
+    left = progress["remaining_seconds"]
+    about = "" if is_done or left is None else f", about {left} s left"
+    way = {"direct": " directly", "relayed": " through the cloud"}.get(progress["channel"] or "", "")
+    sent = f"{progress['sent_bytes'] / _MEGABYTE:.1f} MB sent{way}"
+    return f"{layer}{progress['phase']}; {progress['rounds']} rounds, {sent}{about}{waits}"
