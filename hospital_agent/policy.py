@@ -20,6 +20,7 @@ from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifes
 
 DECLINED: Final = "declined"
 """The code of every refusal that section 13 has no code for: the cloud need not know this hospital's rules."""
+_MEGABYTE: Final = 10**6
 _DISCLOSURE_ORDER: Final[tuple[Disclosure, ...]] = ("class", "probability", "counts")
 
 TEMPLATE: Final = """\
@@ -52,6 +53,8 @@ allow_secret_modes = false
 # Hospitals that may be compute parties; leave out for any. Whether this hospital's agent may be one itself.
 # compute_parties = ["h1", "h2", "h3"]
 may_compute = true
+# Most memory, in MB, that a job may take here as a compute party, by an estimate from the records of all members.
+max_compute_mb = 2000
 # Whether a job may keep its tree shared, so that no hospital sees it.
 allow_shared_result = true
 """
@@ -75,6 +78,7 @@ class Policy(BaseModel):
     allow_secret_modes: bool = False
     compute_parties: list[str] | None = None
     may_compute: bool = True
+    max_compute_mb: Annotated[int, Field(ge=1)] = 2000
     allow_shared_result: bool = True
 
 
@@ -133,6 +137,21 @@ def differs_by_one(roster: Sequence[str], seen_rosters: Iterable[Sequence[str]])
                 "the difference of the two results would show that hospital's own counts.",
             )
     return None
+
+
+def check_memory(policy: Policy, memory_bytes: int, records: int) -> None:
+    """Whether this agent computes on so many records; they are known only when all hospitals have answered.
+
+    Raises: InputError: more than `max_compute_mb`.
+    """
+    needed = -(-memory_bytes // _MEGABYTE)
+    if needed > policy.max_compute_mb:
+        raise InputError(
+            f"computing on the {records:,} records of this job would take about {needed:,} MB here, "
+            f"and the policy allows {policy.max_compute_mb:,}",
+            where="max_compute_mb in the policy",
+            remedy="Raise max_compute_mb if the machine has the memory, or run the job on fewer records.",
+        )
 
 
 def _wrong_study(policy: Policy, manifest: Manifest) -> Refusal | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Final
 
 import numpy as np
 
@@ -35,6 +36,15 @@ from shared.tree.schema import Schema
 from shared.wire.base import canonical_json
 from shared.wire.manifest import Manifest
 
+_CELL_BYTES: Final = 130
+"""Of a column and a record."""
+_CLASS_BYTES: Final = 150
+"""Of a class and a record."""
+_CLASS_CELL_BYTES: Final = 7
+"""Of a class, a column and a record."""
+_SLOT_BYTES: Final = 50
+"""Of a slot of the last layer and a record."""
+
 
 @dataclass(frozen=True, slots=True)
 class Study:
@@ -59,6 +69,14 @@ class Study:
         )
         widths = tuple(column.width_bits for column in columns)
         return cls(schema, columns, GainRatioPlan(records, widths, schema.class_count, rules))
+
+    @property
+    def memory_bytes(self) -> int:
+        """By columns, classes and slots of the last layer; see docs/performance.md. Questions take less than that."""
+        plan = self.plan
+        of_classes = plan.classes * (_CLASS_BYTES + _CLASS_CELL_BYTES * plan.columns)
+        a_record = _CELL_BYTES * plan.columns + of_classes + (_SLOT_BYTES << plan.height - 1)
+        return plan.records * a_record
 
     @property
     def key_layout(self) -> Layout:
@@ -89,6 +107,11 @@ class TrainingMode:
     def layers(self) -> int:
         """The height: every layer is gone through, whatever the tree."""
         return self.study.plan.height
+
+    @property
+    def memory_bytes(self) -> int:
+        """As the study says."""
+        return self.study.memory_bytes
 
     @property
     def gifts(self) -> tuple[Gift, ...]:
@@ -134,6 +157,11 @@ class PredictionMode:
     def layers(self) -> int:
         """The height."""
         return self.study.plan.height
+
+    @property
+    def memory_bytes(self) -> int:
+        """As the study says."""
+        return self.study.memory_bytes
 
     @property
     def gifts(self) -> tuple[Gift, ...]:

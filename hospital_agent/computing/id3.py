@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -16,13 +17,20 @@ from shared.mpc.program import Party, Program
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
 from shared.secure_tree.contributing import BitBlock, Layout
-from shared.secure_tree.secret_id3 import secret_id3
+from shared.secure_tree.secret_id3 import MEMBERS_KEPT, secret_id3
 from shared.secure_tree.secret_id3_layout import Layout as RecordLayout
 from shared.secure_tree.secret_id3_layout import record_bits
 from shared.secure_tree.secret_id3_openings import openings_shown_by
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Tree
 from shared.tree.schema import Schema
+
+_CELL_BYTES: Final = 22
+"""Of a value, a class and a record."""
+_ROW_BYTES: Final = 30
+"""Of a value and a record."""
+_MEMBER_BYTES: Final = 8
+"""Of a node and a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,13 @@ class Id3Mode:
     def layers(self) -> int:
         """Not known: the records decide how deep the tree grows."""
         return 0
+
+    @property
+    def memory_bytes(self) -> int:
+        """By bits of values and classes, and the nodes of one level; see docs/performance.md."""
+        shape = self._shape
+        a_record = _CELL_BYTES * shape.classes * shape.kept_rows + _ROW_BYTES * shape.table_rows
+        return self.records * a_record + _MEMBER_BYTES * min(self.records**2, MEMBERS_KEPT)
 
     @property
     def gifts(self) -> tuple[Gift, ...]:

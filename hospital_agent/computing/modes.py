@@ -38,6 +38,10 @@ class SecretMode(Protocol):
         """Layers of equal cost that the program goes through; 0 where the tree's shape decides."""
 
     @property
+    def memory_bytes(self) -> int:
+        """About what the program takes at a compute party beside the agent itself, by measurement; rather too much."""
+
+    @property
     def gifts(self) -> tuple[Gift, ...]:
         """The sealed results of the program, in order; none where its result is a public text."""
 

@@ -21,6 +21,7 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.files import make_private_folder, write_file
 from hospital_agent.journal import Tally
 from hospital_agent.models import put_shares
+from hospital_agent.policy import check_memory
 from hospital_agent.records import Snapshot
 from shared.errors import InputError
 from shared.mpc.ring import Words
@@ -32,13 +33,16 @@ from shared.wire.secret import Progress
 def work_of(office: Office, participation: Participation, snapshot: Snapshot, patience: Patience) -> Work:
     """What the thread of a job needs, the own records included.
 
-    Raises: InputError: the records or the kept shares are not what the job needs.
+    Raises: InputError: the records or the kept shares are not what the job needs, or it needs more memory than the
+        policy allows.
     """
     assignment = Assignment.of(participation)
     settings, job = office.settings, participation.manifest.job
     if settings.cloud is None:
         raise InputError("no cloud is set", where="agent.toml")
     mode = mode_of(assignment, office.shelf)
+    if assignment.index is not None:
+        check_memory(office.policy, mode.memory_bytes, assignment.total_records)
     door = RelayDoor(
         str(settings.cloud),
         settings.id,

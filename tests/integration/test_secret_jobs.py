@@ -249,6 +249,16 @@ def test_more_records_than_the_job_takes_are_declined(federation: LocalFederatio
     assert federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()["failure"] == "range_violation"
 
 
+def test_a_job_that_needs_more_memory_than_the_policy_allows_ends_before_records_leave(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    federation.hospitals["h2"].allow(f"{OPEN_POLICY}max_compute_mb = 1\n")
+    outcome = gain_ratio(federation, tmp_path, max_depth=10)
+    assert {entry.code for entry in outcome.entries.values()} == {"cancelled"}
+    assert "max_compute_mb" in str(outcome.entries["h2"].reason)
+    assert federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()["failure"] == "cancelled"
+
+
 def test_a_cancelled_job_leaves_nothing_behind(federation: LocalFederation, tmp_path: Path) -> None:
     late = federation.hospitals["h4"]
     made = files(tmp_path, *HOSPITALS[:4])

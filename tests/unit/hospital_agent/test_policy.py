@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hospital_agent.policy import TEMPLATE, Policy, differs_by_one, load_policy, review
+from hospital_agent.policy import TEMPLATE, Policy, check_memory, differs_by_one, load_policy, review
 from shared.errors import InputError
 from shared.wire.manifest import Manifest
 
@@ -138,6 +138,13 @@ def test_who_only_contributes_need_not_compute() -> None:
     offered = manifest(**SECRET_RULES, invited=invited, secret={"compute_parties": invited[1:]})
     seen = [("h1", "h2", "h3")]
     assert review(rules, offered, own="h1", synthetic=False, seen_rosters=seen) is None
+
+
+def test_a_job_may_take_as_much_memory_as_the_policy_allows() -> None:
+    check_memory(Policy(max_compute_mb=3), 3_000_000, 1000)
+    with pytest.raises(InputError, match="about 4 MB here, and the policy allows 3") as refused:
+        check_memory(Policy(max_compute_mb=3), 3_000_001, 1000)
+    assert "Raise max_compute_mb" in str(refused.value)
 
 
 def test_the_difference_rule_is_part_of_the_review() -> None:
