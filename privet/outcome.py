@@ -107,7 +107,7 @@ def usage_problem(error: TyperException) -> Problem:
     """Words of the command line that do not parse, and where to read how they should be."""
     context = getattr(error, "ctx", None)
     remedy = f"See: {context.command_path} --help" if context is not None else ""
-    detail = error.format_message() or "a command is missing"
+    detail = error.format_message().replace("Value error, ", "") or "a command is missing"
     return Problem(ExitCode.USAGE, "Wrong usage", f"{detail.rstrip('.')}. {remedy}".rstrip(), remedy=remedy)
 
 

@@ -134,7 +134,7 @@ class JobWatch:
     def _tell_progress(self, data: Mapping[str, Any]) -> None:
         where = f"layer {data['layer']} of {data['layers']}: " if data["layers"] else ""
         where = where or (f"level {data['layer']}: " if data["layer"] else "")
-        told = f"{data['rounds']} rounds, {data['sent_bytes'] / _MEGABYTE:.1f} MB sent"
+        told = f"{plural(data['rounds'], 'round')}, {data['sent_bytes'] / _MEGABYTE:.1f} MB sent"
         self.progress.line(f"  {data['hospital']} {where}{data['phase']}; {told}")
 
     def _declined(self, job: str, hospital: AgentId, code: str) -> JobFailure:

@@ -57,7 +57,11 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: b
     """
     if mode == "ppsdt":
         if direct:
-            raise _not_of(mode, "--direct")
+            raise InputError(
+                "only compute parties connect directly, and mode ppsdt has none.",
+                where="--direct",
+                remedy="Leave --direct out, or add --mode id3 or --mode gain-ratio.",
+            )
         return criterion or "information-gain"
     if profile == "paper":
         raise _not_of(mode, "--profile paper")
@@ -122,7 +126,9 @@ def hospital_count(asked: int | None, files: int) -> int:
         raise InputError(
             f"at least {MIN_HOSPITALS} hospitals are needed, got {count}: of two, each could subtract its own counts.",
             where="--data" if files > 1 else "--hospitals",
-            remedy=f"Give {MIN_HOSPITALS} files or more, or one file, which is dealt to the hospitals.",
+            remedy=f"Give {MIN_HOSPITALS} files or more, or one file, which is dealt to the hospitals."
+            if files > 1
+            else f"Ask for {MIN_HOSPITALS} or more.",
         )
     if count > MAX_HOSPITALS:
         raise InputError(

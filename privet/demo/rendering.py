@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from privet.demo.learned import what_each_party_learned
 from privet.demo.progress import plural
@@ -25,7 +25,12 @@ _PART_NAMES: Final = {
     "compute": "compute on shares",
     "wait": "wait for each other",
 }
-
+_OPENED: Final = {
+    "choice": "choices (leaf, or the attribute asked)",
+    "emptiness": "times whether a node is empty",
+    "leaf_class": "classes of leaves",
+    "position under a shuffle": "positions under fresh shuffles",
+}
 _PAPER_NOTE: Final = (
     "\nProfile paper protects too little for patients' data. The demo declared its data public test data and switched"
     "\nthe profile on at the cloud and in every hospital's policy."
@@ -70,7 +75,7 @@ def _way(result: DemoResult) -> str:
 
 
 def _computing(work: SecretWork) -> list[str]:
-    opened = ", ".join(f"{kind.replace('_', ' ')} {count:,}" for kind, count in work.opened.items())
+    opened = ", ".join(f"{count:,} {_OPENED.get(kind, kind)}" for kind, count in work.opened.items())
     sent = ", ".join(f"{party} {size:,}" for party, size in work.sent_bytes.items())
     return [
         f"rounds                 {work.rounds}",
@@ -81,7 +86,34 @@ def _computing(work: SecretWork) -> list[str]:
 
 def _tree(result: DemoResult) -> str:
     title = f"The tree ({result.records.note})" if result.records.note else "The tree"
-    return _section(title, result.tree.drawing.splitlines())
+    lines = result.tree.drawing.splitlines()
+    questions, of_one_class = _questions(result.tree.form)
+    if result.secret is not None and of_one_class:
+        note = (
+            f"Below {of_one_class} of {plural(questions, 'question')} all leaves have one class: the answers differ in how "
+            "sure it is, which only counts would show, and none is opened."
+        )
+        lines += ["", *textwrap.wrap(note, _width())]
+    return _section(title, lines)
+
+
+def _questions(form: Mapping[str, Any]) -> tuple[int, int]:
+    """How many questions a tree asks, and below how many of them all leaves have one class."""
+    all_questions = of_one_class = 0
+    open_nodes = [form]
+    while open_nodes:
+        node = open_nodes.pop()
+        kids = list(node.get("branches", {}).values())
+        all_questions += bool(kids)
+        of_one_class += bool(kids) and len(_labels(node)) == 1
+        open_nodes += kids
+    return all_questions, of_one_class
+
+
+def _labels(form: Mapping[str, Any]) -> set[str]:
+    if "leaf" in form:
+        return {form["leaf"]}
+    return set().union(*map(_labels, form["branches"].values()))
 
 
 def _comparison(result: DemoResult) -> str:
@@ -105,12 +137,16 @@ def _bytes(sizes: Mapping[str, int]) -> list[str]:
 def _table(rows: Iterable[tuple[str, str]]) -> list[str]:
     entries = list(rows)
     first = max(len(name) for name, _ in entries) + 2
-    width = min(_MAX_WIDTH, max(_MIN_WIDTH, shutil.get_terminal_size((100, 24)).columns)) - 2
     lines = []
     for name, text in entries:
-        lines += textwrap.wrap(f"{name:<{first}}{text}", width, subsequent_indent=" " * first)
+        lines += textwrap.wrap(f"{name:<{first}}{text}", _width(), subsequent_indent=" " * first)
     return lines
 
 
+def _width() -> int:
+    """Columns within a section."""
+    return min(_MAX_WIDTH, max(_MIN_WIDTH, shutil.get_terminal_size((100, 24)).columns)) - 2
+
+
 def _section(title: str, lines: Iterable[str]) -> str:
-    return "\n".join([title, *(f"  {line}" for line in lines)])
+    return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])

@@ -88,7 +88,7 @@ def _report(result: DemoResult, folders: Folders) -> Report:
 
 def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
     steps = [
-        "your own file      privet demo --data FILE --class COLUMN --drop COLUMN",
+        f"your own file      privet demo {_mode_words(result)}--data FILE --class COLUMN --drop COLUMN",
         "look around        privet demo --stay       (leaves the API and its documentation up until Ctrl-C)",
         "keep the files     privet demo --keep DIR",
         "five machines      deploy/README.md",
@@ -101,6 +101,10 @@ def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
         f"its own story      privet agent status {quote(str(first))}",
         *steps,
     ]
+
+
+def _mode_words(result: DemoResult) -> str:
+    return f"--mode {result.options.mode} " if result.options.is_secret else ""
 
 
 def _example(result: DemoResult) -> str:

@@ -156,6 +156,15 @@ def test_wrong_words_end_with_2(start: Start, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out)["type"] == "urn:privet:problem:usage"
 
 
+def test_a_word_that_is_none_of_those_offered_is_told_without_the_parsers_own_words(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["demo", "--mode", "gainratio"]) == 2
+    told = capsys.readouterr().err
+    assert "'gainratio' is not one of 'ppsdt', 'id3', 'gain-ratio'" in told
+    assert "Value error" not in told
+
+
 def test_json_after_a_lone_dash_pair_is_an_argument(start: Start, capsys: pytest.CaptureFixture[str]) -> None:
     assert start(lambda: None, "--", "--json") == 2
     out, err = capsys.readouterr()

@@ -81,7 +81,6 @@ def test_each_mode_has_its_criterion(mode: Mode, criterion: str | None, chosen: 
 @pytest.mark.parametrize(
     ("mode", "other", "option"),
     [
-        ("ppsdt", {"direct": True}, "--direct"),
         ("id3", {"profile": "paper"}, "--profile"),
         ("id3", {"criterion": "gain-ratio"}, "--criterion"),
         ("gain-ratio", {"criterion": "information-gain"}, "--criterion"),
@@ -92,6 +91,11 @@ def test_options_of_another_mode_are_refused(mode: Mode, other: dict[str, Any], 
     with pytest.raises(InputError, match=option) as caught:
         check_mode(mode, **given)
     assert caught.value.remedy == f"Leave {option} out."
+
+
+def test_mode_ppsdt_has_nobody_to_connect_directly() -> None:
+    with pytest.raises(InputError, match=r"^--direct: .* or add --mode id3 or --mode gain-ratio\.$"):
+        check_mode("ppsdt", profile="hardened", criterion=None, direct=True)
 
 
 def test_mode_gain_ratio_has_a_height() -> None:

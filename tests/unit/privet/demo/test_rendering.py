@@ -12,7 +12,8 @@ from privet.demo.learned import what_each_party_learned
 from privet.demo.options import DemoOptions
 from privet.demo.pooled import grow_pooled
 from privet.demo.rendering import render
-from privet.demo.result import DemoResult, HeldTree, RoundSizes
+from privet.demo.result import DemoResult, HeldTree, RoundSizes, SecretWork
+from shared.ids import AgentId
 from shared.tree.drawing import draw
 from shared.tree.export import reference_form
 
@@ -79,3 +80,19 @@ def test_the_paper_profile_is_told_with_its_leaks(result: DemoResult) -> None:
     learned = dict(what_each_party_learned(paper))
     assert "5 attributes" in learned["cloud"]
     assert learned["hospital and cloud"] == "together the counts of each single hospital"
+
+
+def test_a_secret_run_tells_what_was_opened_and_what_questions_without_counts_mean(
+    result: DemoResult,
+) -> None:
+    sent = {AgentId(f"h{k}"): 1000 * k for k in (1, 2, 3)}
+    one_class = {"attribute": "nausea", "branches": {"0": {"leaf": "none"}, "1": {"leaf": "none"}}}
+    form = {"attribute": "pain", "branches": {"0": one_class, "1": {"leaf": "both"}}}
+    told = {hospital: replace(tree, form=form) for hospital, tree in result.trees.items()}
+    work = SecretWork(61, sent, {"choice": 11, "leaf_class": 6})
+    secret = replace(result, options=replace(result.options, mode="id3"), secret=work, trees=told)
+    text = render(secret, [])
+    assert "11 choices (leaf, or the attribute asked), 6 classes of leaves" in text
+    assert "Below 1 of 2 questions all leaves have one class" in text
+    assert not any(line != line.rstrip() for line in text.splitlines())
+    assert "questions all leaves" not in render(result, [])
