@@ -164,16 +164,14 @@ def _peer_to_json(peer: Peer) -> dict[str, Any]:
     }
 
 
-def _peer_from_json(data: Any) -> Peer:
-    if isinstance(data, list):  # as version 0.1.0 wrote it
-        data = dict(zip(("id", "certificate_sha256", "public_key", "ephemeral"), data, strict=True))
-    direct = data.get("direct")
+def _peer_from_json(data: Mapping[str, Any]) -> Peer:
+    direct = data["direct"]
     return Peer(
         id=AgentId(data["id"]),
         certificate_sha256=bytes.fromhex(data["certificate_sha256"]),
         public_key=bytes.fromhex(data["public_key"]),
         ephemeral=bytes.fromhex(data["ephemeral"]),
-        records=data.get("records"),
+        records=data["records"],
         direct=None if direct is None else DirectEndpoint.model_validate(direct),
     )
 
@@ -201,5 +199,5 @@ def from_json(data: Mapping[str, Any]) -> Participation:
         statement=data["statement"],
         head=data["head"],
         failure=None if data["failure"] is None else JobCode(data["failure"]),
-        result=None if data.get("result") is None else SecretResult(**data["result"]),
+        result=None if data["result"] is None else SecretResult(**data["result"]),
     )
