@@ -35,10 +35,10 @@ Tamper = Callable[[str, str, int, Message], Message]
 
 @dataclass
 class Hub:
-    """Messages by ordered pair."""
+    """Messages by ordered pair; None when the sender has ended, however it did."""
 
     tamper: Tamper = lambda _sender, _receiver, _number, arrays: arrays
-    boxes: dict[tuple[str, str], queue.Queue[Message]] = field(
+    boxes: dict[tuple[str, str], queue.Queue[Message | None]] = field(
         default_factory=lambda: defaultdict(queue.Queue)
     )
     sent: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
@@ -71,6 +71,9 @@ class MemoryMesh:
         if not any(spec.nbytes for spec in specs):
             return tuple(np.empty(spec.shape, spec.dtype) for spec in specs)
         arrays = self.hub.boxes[peer, self.own].get(timeout=30)
+        if arrays is None:
+            self.hub.boxes[peer, self.own].put(None)
+            raise JobFailure(JobCode.MEMBER_LOST, f"{peer} has ended and sends nothing more")
         if tuple(map(Spec.of, arrays)) != specs:
             raise JobFailure(JobCode.SHARE_INCONSISTENT, f"{peer} sent another message than was expected")
         return arrays
@@ -116,7 +119,7 @@ class Members:
         blocks: Mapping[str, list[Words]],
         tamper: Tamper | None = None,
     ) -> dict[str, Finished | JobFailure]:
-        """Every member's routine to its end; how each ended. One that waits for a failed one is not waited for."""
+        """Every member's routine to its end; how each ended. Who waits for one that has ended loses it at once."""
         hub = Hub() if tamper is None else Hub(tamper)
 
         def play(name: str) -> Any:
@@ -127,6 +130,9 @@ class Members:
                 return routine.run(MemoryMesh(hub, name))  # type: ignore[arg-type]
             except JobFailure as failure:
                 return failure
+            finally:
+                for other in self.records:
+                    hub.boxes[name, other].put(None)
 
         with ThreadPoolExecutor(len(self.records)) as pool:
             running = {name: pool.submit(play, name) for name in self.records}
