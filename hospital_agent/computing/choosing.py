@@ -29,12 +29,11 @@ def mode_of(assignment: Assignment, shelf: Shelf) -> SecretMode:
     study = Study.of(manifest, schema, total)
     if secret.purpose == "train":
         return TrainingMode(study, frozenset(a for a in assignment.records if secret.receives(a)))
-    asking = {a: count if secret.receives(a) else 0 for a, count in assignment.records.items()}
     tree = None
     if assignment.index is not None:
         check_model(manifest, shelf)
         tree = get_shares(shelf.folder, str(secret.model))
-    return PredictionMode(study, asking, tree)
+    return PredictionMode(study, assignment.records, tree)
 
 
 def check_offer(manifest: Manifest, own: str, shelf: Shelf) -> None:

@@ -141,7 +141,7 @@ class TrainingMode:
 class PredictionMode:
     """The classes of records by a tree that stays shared. `tree`: this party's share of it, None at the others.
 
-    `asking`: how many records each member asks about, in roster order.
+    `asking`: how many records each member asks about, in roster order; at least one in all, as the roster has it.
     """
 
     study: Study

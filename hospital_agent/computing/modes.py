@@ -43,7 +43,7 @@ class SecretMode(Protocol):
 
     @property
     def gifts(self) -> tuple[Gift, ...]:
-        """The sealed results of the program, in order; none where its result is a public text."""
+        """The sealed results of the program, in order; none if and only if its result is a public text."""
 
     def blocks(self, snapshot: Snapshot) -> list[Words]:
         """The own records as the layout's blocks. Raises: InputError: they are not those that were frozen."""

@@ -224,9 +224,7 @@ class OfferDesk:
                 self.office.progress.warn(
                     f"{error} Frames of this job go through the cloud.", job=manifest.job
                 )
-        # Of a tree that stays shared, only the members that are told the classes ask.
-        asks = manifest.secret.purpose == "train" or manifest.secret.receives(self.office.own)
-        records = snapshot.row_count if asks else 0
+        records = snapshot.row_count if manifest.secret.takes_records_of(self.office.own) else 0
         if records > manifest.secret.max_records:
             raise InputError(
                 f"more records than the job takes of all hospitals together, {manifest.secret.max_records}",

@@ -144,6 +144,11 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
         raise PeerError(ErrorCode.MALFORMED, "the acceptance names another manifest")
     if (body.records is not None) != job.manifest.is_secret:
         raise PeerError(ErrorCode.MALFORMED, "an acceptance names a number of records in secret jobs only")
+    if body.records and job.manifest.secret and not job.manifest.secret.takes_records_of(member.id):
+        raise PeerError(
+            ErrorCode.MALFORMED,
+            "who is not told the classes that a tree gives shares no records with the job",
+        )
     job = _with_member(job, replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
     return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)

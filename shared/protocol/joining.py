@@ -111,6 +111,8 @@ def _check_secret_roster(manifest: Manifest, peers: tuple[Peer, ...]) -> None:
         return
     if set(secret.compute_parties) - {peer.id for peer in peers}:
         raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: a compute party of the manifest is not in it")
+    if any(peer.records and not secret.takes_records_of(peer.id) for peer in peers):
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, "roster: records of a member that is told no classes")
     if not 0 < sum(peer.records or 0 for peer in peers) <= secret.max_records:
         raise PeerError(
             ErrorCode.ROSTER_MISMATCH, "roster: no records, or more than the manifest's max_records"

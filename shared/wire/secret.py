@@ -70,6 +70,10 @@ class SecretSpec(WireModel):
             return False
         return self.result_parties is None or agent in self.result_parties
 
+    def takes_records_of(self, agent: str) -> bool:
+        """Whether this member shares records: a shared tree is asked only by who is told the classes."""
+        return self.purpose == "train" or self.receives(agent)
+
 
 class DirectEndpoint(WireModel):
     """Where a compute party takes connections of the two others; its certificate is made for the job."""

@@ -5,6 +5,7 @@ What the members compute among themselves is played by the pooled tree; the comp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,12 @@ from pydantic import ValidationError
 from shared.crypto import agreement
 from shared.errors import ErrorCode, JobCode, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
-from shared.protocol import coordinator, progressing, stages
+from shared.protocol import coordinator, joining, progressing, stages
 from shared.protocol.effects import Note
 from shared.protocol.envelopes import Address, Chain, seal
 from shared.protocol.job import Job, Step
 from shared.protocol.joining import decline
+from shared.protocol.participation import Peer
 from shared.protocol.states import AgentState, CloudState
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
@@ -205,6 +207,34 @@ def test_more_records_than_the_manifest_allows_end_the_job_before_it_begins() ->
     for name in NAMES:
         answer(built, name, MessageType.JOB_ACCEPT, acceptance(built, 5))
     assert built.cloud.job.failure is JobCode.RANGE_VIOLATION
+
+
+def asking(*receivers: str) -> World:
+    """A job that asks a shared tree, for these members."""
+    secret = {**SECRET, "purpose": "predict", "model": "ab" * 16, "result_parties": list(receivers)}
+    rows = dict.fromkeys(NAMES, PATTERNS)
+    return World(1, rows, schema_for(GAIN_RATIO), **{**RULES, **GAIN_RATIO, "secret": secret})
+
+
+def test_only_who_is_told_classes_shares_records_with_a_job_that_asks_a_tree() -> None:
+    built = asking("h3")
+    with pytest.raises(PeerError, match="told the classes"):
+        answer(built, "h1", MessageType.JOB_ACCEPT, acceptance(built, 5))
+    peers = [Peer(AgentId(name), b"", b"", b"", 5 * (name == "h3")) for name in NAMES]
+    joining._check_secret_roster(built.cloud.job.manifest, tuple(peers))
+    peers[0] = replace(peers[0], records=1)
+    with pytest.raises(PeerError, match="told no classes"):
+        joining._check_secret_roster(built.cloud.job.manifest, tuple(peers))
+
+
+def test_a_job_that_nobody_asks_anything_ends_before_it_begins() -> None:
+    built = asking("h3")
+    for name in NAMES:
+        answer(built, name, MessageType.JOB_ACCEPT, acceptance(built, 0))
+    assert built.cloud.job.failure is JobCode.RANGE_VIOLATION
+    nobody = tuple(Peer(AgentId(name), b"", b"", b"", 0) for name in NAMES)
+    with pytest.raises(PeerError, match="no records"):
+        joining._check_secret_roster(built.cloud.job.manifest, nobody)
 
 
 @pytest.mark.parametrize(("profile", "records"), [("secret-id3", None), ("hardened", 5)])
