@@ -35,6 +35,8 @@ policy = "policy.toml"
 # drop = ["patient id"]
 # Texts that stand for an empty field.
 # missing = ["?", "NA"]
+# Records, without classes, that trees kept shared (mode gain-ratio) are asked about, in place of the records above.
+# ask = "new-patients.csv"
 # true for test data of no patient.
 synthetic = false
 
@@ -43,6 +45,14 @@ synthetic = false
 serve = true
 host = "127.0.0.1"
 port = 8711
+
+[compute]
+# The way of sealed frames to the cloud in jobs on secret shares: "auto", "websocket" or "long-poll".
+channel = "auto"
+# As a compute party: where the two others connect directly (HOST:PORT, or a range for several jobs at a time), and
+# the host under which they find it. Without it, frames go through the cloud.
+# listen = "10.0.0.5:8720-8729"
+# advertise = "agent.hospital.example"
 """
 _CLOUD_LINE: Final = re.compile(r"^#?[ \t]*cloud[ \t]*=.*$", re.MULTILINE)
 _CLOUD_EXAMPLE: Final = '# cloud = "https://cloud.example"'

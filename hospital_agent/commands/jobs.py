@@ -141,7 +141,7 @@ def _head(document: dict[str, Any]) -> str:
 
 
 def _line(job: dict[str, Any]) -> str:
-    spent = ", ".join(f"{part} {value:.2f} s" for part, value in job["seconds"].items())
+    spent = ", ".join(f"{part} {value:.2f} s" for part, value in job["seconds"].items() if value)
     sent, received = sum(job["bytes"]["sent"].values()), sum(job["bytes"]["received"].values())
     why = f" ({job['code']}: {job['reason']})" if job["reason"] else ""
     return (

@@ -46,9 +46,11 @@ def show(folder: Folder, model: ModelPrefix) -> Report:
 
     shelf = _shelf(folder)
     document = description(shelf.get(shelf.find(model)))
+    sha256 = document["tree_sha256"]
     head = (
         f"Study {document['study']}: {document['question']}\n"
-        f"Grown by {', '.join(document['hospitals'])}; SHA-256 {document['tree_sha256']}\n{document['notice']}"
+        f"Grown by {', '.join(document['hospitals'])}{'' if sha256 is None else f'; SHA-256 {sha256}'}\n"
+        f"{document['notice']}"
     )
     return Report(document, f"{head}\n\n{document['drawing']}")
 
@@ -81,7 +83,8 @@ def remove(folder: Folder, model: ModelPrefix) -> Report:
 def predict(
     folder: Folder,
     model: Annotated[
-        str | None, typer.Option(help="A model's id or its beginning; without it, the newest.")
+        str | None,
+        typer.Option(help="A model's id or its beginning; without it, the newest whose tree is here."),
     ] = None,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One attribute.")
@@ -98,9 +101,25 @@ def predict(
     records = _from_file(file) if file is not None else [_from_words(values or [])]
     shelf = _shelf(folder)
     answers = Answers.of(shelf.get(shelf.newest() if model is None else shelf.find(model)))
-    document = answers.document(records)
+    ignored: list[str] = []
+    if file is not None:
+        records, ignored = _of_study(records, answers.names)
+    document = answers.document(records) | ({"ignored_columns": ignored} if ignored else {})
     lines = [_answer_text(prediction) for prediction in document["predictions"]]
+    if ignored:
+        lines.append(f"Columns that the study does not use: {', '.join(ignored)}")
     return Report(document, "\n".join([*lines, document["notice"]]))
+
+
+def _of_study(records: list[Record], names: frozenset[str]) -> tuple[list[Record], list[str]]:
+    """Records without the columns that the study does not use, and those columns, as a job reads its table.
+
+    Only where every record has all of the study's: else such a column may be a misspelt one, and is left to be refused.
+    """
+    ignored = sorted({name for record in records for name in record} - names)
+    if not all(record.keys() >= names for record in records):
+        return records, []
+    return [{name: record[name] for name in names} for record in records], ignored
 
 
 def _shelf(folder: Path) -> Shelf:

@@ -93,7 +93,7 @@ class Model:
             return f"Ask at {', '.join(secret.result_parties or [])}."
         job = secret.model or self.id
         parties = ", ".join(secret.compute_parties)
-        return f"Ask the tree of job {job} by a job of purpose predict, with compute parties {parties}."
+        return f"A job asks the tree where it is, at {parties}: privet cloud job create --mode gain-ratio --ask {job}."
 
     def canonical(self) -> bytes:
         """What the agent signs."""

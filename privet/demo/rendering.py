@@ -90,8 +90,8 @@ def _tree(result: DemoResult) -> str:
     questions, of_one_class = _questions(result.tree.form)
     if result.secret is not None and of_one_class:
         note = (
-            f"Below {of_one_class} of {plural(questions, 'question')} all leaves have one class: the answers differ in how "
-            "sure it is, which only counts would show, and none is opened."
+            f"Below {of_one_class} of {plural(questions, 'question')} all leaves have one class: the answers differ in "
+            "how sure it is, which only counts would show, and none is opened."
         )
         lines += ["", *textwrap.wrap(note, _width())]
     return _section(title, lines)

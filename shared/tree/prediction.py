@@ -191,7 +191,7 @@ def _label(node: Node, stopped_at: str | None) -> int:
         return node.label
     if node.majority is None:
         raise InputError(
-            "no usable value, and this tree was published without the majorities that would answer",
+            "no usable value, and this tree came without the counts that would stand in for it",
             where=f"attribute {stopped_at!r}",
             remedy="Give the attribute a value that the schema lists.",
         )

@@ -156,6 +156,21 @@ def test_predict_takes_words_csv_and_json(
     )
 
 
+def test_predict_leaves_out_columns_of_a_table_that_the_study_does_not_use(
+    member: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ward.csv"
+    names = [attribute["name"] for attribute in SCHEMA["attributes"]]
+    path.write_text(",".join(["case", *names]) + "\n" + ",".join(["17", *("0" for _ in names)]) + "\n")
+    found = command(capsys, "predict", member, "--file", path)
+    assert found["ignored_columns"] == ["case"]
+    assert found["predictions"][0]["class"] == "none"
+    assert run(["agent", "predict", str(member), "--file", str(path)]) == 0
+    assert "Columns that the study does not use: case\n" in capsys.readouterr().out
+    path.write_text("case,lumbar pain\n17,0\n")
+    assert "no such attribute" in command(capsys, "predict", member, "--file", path, code=3)["detail"]
+
+
 @pytest.mark.parametrize(
     ("words", "text"),
     [

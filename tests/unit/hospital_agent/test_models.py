@@ -63,9 +63,9 @@ PARTIES = {"compute_parties": ["h1", "h2", "h3"]}
 @pytest.mark.parametrize(
     ("secret", "told", "refusal"),
     [
-        ({"result": "shared"}, "stays shared", "purpose predict, with compute parties h1, h2, h3"),
+        ({"result": "shared"}, "stays shared", "asks the tree where it is, at h1, h2, h3: .* --ask"),
         ({"result_parties": ["h2"]}, "opened to other hospitals", "Ask at h2"),
-        ({"purpose": "predict", "model": "cd" * 16}, "hospitals that asked", "Ask the tree of job cdcd"),
+        ({"purpose": "predict", "model": "cd" * 16}, "hospitals that asked", "--ask cdcd"),
     ],
 )
 def test_a_model_whose_tree_is_not_here_says_so(
