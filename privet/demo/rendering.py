@@ -43,7 +43,7 @@ def render(result: DemoResult, next_steps: Iterable[str]) -> str:
         _headline(result),
         _tree(result),
         _comparison(result),
-        *([_section("Computing on shares", _computing(result.secret))] if result.secret else []),
+        *([_section("Computing on shares", _computing(result, result.secret))] if result.secret else []),
         _section("What each party learned", _table(what_each_party_learned(result))),
         _section("Seconds (parts added up over all parties, side by side)", _seconds(result.costs.seconds)),
         _section("Bytes by message type, with HTTP headers", _bytes(result.costs.bytes)),
@@ -74,14 +74,19 @@ def _way(result: DemoResult) -> str:
     return "between the compute parties" if result.options.direct else "through the cloud"
 
 
-def _computing(work: SecretWork) -> list[str]:
+def _computing(result: DemoResult, work: SecretWork) -> list[str]:
     opened = ", ".join(f"{count:,} {_OPENED.get(kind, kind)}" for kind, count in work.opened.items())
     sent = ", ".join(f"{party} {size:,}" for party, size in work.sent_bytes.items())
-    return [
+    lines = [
         f"rounds                 {work.rounds}",
         f"bytes of shares sent   {sent}",
         f"opened                 {opened}",
     ]
+    if result.options.mode == "gain-ratio":
+        tests, _ = _questions(result.tree.form)
+        leaves = plural(tests + 1, "leaf") if not tests else f"{tests + 1} leaves"
+        lines.append(f"at the end, to all     the tree: {plural(tests, 'test')}, {leaves}")
+    return lines
 
 
 def _tree(result: DemoResult) -> str:

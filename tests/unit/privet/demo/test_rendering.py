@@ -96,3 +96,25 @@ def test_a_secret_run_tells_what_was_opened_and_what_questions_without_counts_me
     assert "Below 1 of 2 questions all leaves have one class" in text
     assert not any(line != line.rstrip() for line in text.splitlines())
     assert "questions all leaves" not in render(result, [])
+    assert "at the end" not in text
+
+
+@pytest.mark.parametrize(
+    ("form", "opened"),
+    [
+        ({"leaf": "none"}, "0 tests, 1 leaf"),
+        (
+            {"attribute": "pain", "branches": {"0": {"leaf": "none"}, "1": {"leaf": "both"}}},
+            "1 test, 2 leaves",
+        ),
+    ],
+)
+def test_mode_gain_ratio_tells_what_was_opened_at_its_end(
+    result: DemoResult, form: dict[str, object], opened: str
+) -> None:
+    told = {hospital: replace(tree, form=form) for hospital, tree in result.trees.items()}
+    work = SecretWork(900, dict.fromkeys(result.trees, 1000), {"position under a shuffle": 278_241})
+    secret = replace(result, options=replace(result.options, mode="gain-ratio"), secret=work, trees=told)
+    text = render(secret, [])
+    assert "opened                 278,241 positions under fresh shuffles\n" in text
+    assert f"at the end, to all     the tree: {opened}\n" in text
