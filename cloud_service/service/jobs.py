@@ -143,7 +143,11 @@ class Jobs:
         try:
             return Manifest(**rules)
         except ValidationError as error:
-            raise InputError(describe(error), where="job", remedy="Change the job's rules.") from None
+            raise InputError(
+                describe(error),
+                where="job",
+                remedy="Change the job's rules, or start it under a study that fits them.",
+            ) from None
 
     def _check_size(self, manifest: Manifest) -> None:
         """Whether the first round's messages would fit through the door at all."""

@@ -218,7 +218,7 @@ class _Task:
             others = [agent for agent in task.linked if agent in task.compute_parties]
             for agent, direct in direct_channels(task.own, others, task.addresses).items():
                 channels[agent] = FallbackChannel(direct, channels[agent], tell=partial(self._changed, agent))
-                self.place.channel = "direct"
+                self._changed(agent, True)
         return meet(
             task.membership,
             channels,
