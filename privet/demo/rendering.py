@@ -84,7 +84,7 @@ def _computing(result: DemoResult, work: SecretWork) -> list[str]:
     ]
     if result.options.mode == "gain-ratio":
         tests, _ = _questions(result.tree.form)
-        leaves = plural(tests + 1, "leaf") if not tests else f"{tests + 1} leaves"
+        leaves = f"{tests + 1} leaves" if tests else "1 leaf"
         lines.append(f"at the end, to all     the tree: {plural(tests, 'test')}, {leaves}")
     return lines
 
