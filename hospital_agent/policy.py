@@ -114,7 +114,7 @@ def review(
     """The first rule that a job breaks, or None.
 
     Args: own: this hospital's id. synthetic: it marked its data as no patient's. seen_rosters: rosters of the jobs on
-        the same records whose sums this agent has seen. A secret job opens no sums, so that rule is not about it.
+        the same records whose sums or tree this agent has seen.
     """
     return (
         _wrong_study(policy, manifest)
@@ -122,19 +122,28 @@ def review(
         or _wrong_parties(policy, manifest, own)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
-        or (None if manifest.is_secret else differs_by_one(manifest.invited, seen_rosters))
+        or (differs_by_one(manifest.invited, seen_rosters) if shows_result(manifest) else None)
     )
 
 
+def shows_result(manifest: Manifest) -> bool:
+    """Whether anybody sees sums or a tree of the members' records at the end: then the difference rule is about it."""
+    secret = manifest.secret
+    return secret is None or (secret.purpose == "train" and secret.result == "open")
+
+
 def differs_by_one(roster: Sequence[str], seen_rosters: Iterable[Sequence[str]]) -> Refusal | None:
-    """The difference rule: two sums over the same records whose rosters differ by one hospital show its counts."""
+    """The difference rule (A4): two results over the same records whose rosters differ by one hospital tell of it.
+
+    Two sums show its counts; two trees may show a value of one of its records.
+    """
     for seen in seen_rosters:
         extra = set(roster) ^ set(seen)
         if len(extra) == 1:
             return Refusal(
                 ErrorCode.POLICY_DIFFERENCE,
                 f"An earlier job on the same records had the same hospitals but for {extra.pop()}: "
-                "the difference of the two results would show that hospital's own counts.",
+                "the difference of the two results would tell of that hospital's own records.",
             )
     return None
 

@@ -16,7 +16,7 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
 from hospital_agent.keyring import Spent
-from hospital_agent.policy import differs_by_one
+from hospital_agent.policy import differs_by_one, shows_result
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
@@ -241,9 +241,9 @@ class Casework:
         )
 
     def rosters_over(self, records_identity: str, *, besides: str = "") -> list[tuple[str, ...]]:
-        """Rosters whose sums over these records were seen, or will be unless a job that runs now ends before.
+        """Rosters whose sums or tree over these records were seen, or will be unless a job that runs now ends before.
 
-        Secret jobs show no sums. Args: besides: a job that is not looked at.
+        Args: besides: a job that is not looked at.
         """
         running = [
             tuple(map(str, case.participation.roster))
@@ -251,14 +251,14 @@ class Casework:
             if job != besides
             and case.entry.records_identity == records_identity
             and case.participation.roster
-            and not case.participation.manifest.is_secret
+            and shows_result(case.participation.manifest)
         ]
         return [*self.office.journal.seen_rosters(records_identity), *running]
 
     def _check_new_roster(self, case: Case, after: Participation) -> None:
         """The difference rule on the roster itself, which may be smaller than the list of the invited (rule A4)."""
         identity = case.entry.records_identity
-        if after.roster == case.participation.roster or identity is None or after.manifest.is_secret:
+        if after.roster == case.participation.roster or identity is None or not shows_result(after.manifest):
             return
         refusal = differs_by_one(after.roster, self.rosters_over(identity, besides=case.entry.job))
         if refusal is not None:
@@ -290,6 +290,8 @@ class Casework:
         entry = self.booked(entry)
         with journal.transaction():
             self._remember_roster(case, sealed)
+            if outcome.computes and after.manifest.profile == "secret-id3":
+                self.remember_result(case, after)  # its tree is opened bit by bit from here on
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)
@@ -308,9 +310,15 @@ class Casework:
 
     def _remember_roster(self, case: Case, sealed: Sealed) -> None:
         """Inside a transaction: sums that came were seen, whether or not they held."""
-        if sealed.envelope.type is MessageType.AGGREGATE and case.entry.records_identity is not None:
-            roster = [str(agent) for agent in case.participation.roster]
-            self.office.journal.remember_roster(case.entry.records_identity, roster, case.entry.job)
+        if sealed.envelope.type is MessageType.AGGREGATE:
+            self.remember_result(case, case.participation)
+
+    def remember_result(self, case: Case, participation: Participation) -> None:
+        """Inside a transaction: sums or a tree of this roster are known, for the difference rule."""
+        identity = case.entry.records_identity
+        if identity is not None and shows_result(participation.manifest):
+            roster = [str(agent) for agent in participation.roster]
+            self.office.journal.remember_roster(identity, roster, case.entry.job)
 
     def _complete(self, case: Case, outcome: Outcome, ending: Completed, inbox_id: int) -> None:
         """The model is on disk before the journal forgets; a repeat after a crash writes the same tree again."""

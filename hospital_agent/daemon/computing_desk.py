@@ -64,6 +64,7 @@ class ComputingDesk:
             replace(case.entry, participation=to_json(outcome.participation), phase="computed and decided")
         )
         with journal.transaction():
+            self.casework.remember_result(case, outcome.participation)
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)

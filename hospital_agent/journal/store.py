@@ -212,13 +212,13 @@ class Journal:
     # --- the difference rule ----------------------------------------------------------------------------------
 
     def remember_roster(self, records_identity: str, roster: Sequence[str], job: str) -> None:
-        """Sums over these records and this roster were seen (rule A4)."""
+        """Sums or a tree over these records and this roster were seen (rule A4)."""
         self._write(
             "INSERT OR IGNORE INTO seen_rosters VALUES (?, ?, ?)", (records_identity, ",".join(roster), job)
         )
 
     def seen_rosters(self, records_identity: str) -> list[tuple[str, ...]]:
-        """Rosters whose sums over these records were seen."""
+        """Rosters whose sums or tree over these records were seen."""
         rows = self.connection.execute(
             "SELECT DISTINCT roster FROM seen_rosters WHERE records_identity = ?", (records_identity,)
         )

@@ -24,3 +24,21 @@ def test_a_roster_that_a_refusal_made_too_like_an_earlier_one_is_left(tmp_path: 
         reasons = [str(second.entries[name].reason) for name in THREE]
         assert any("same hospitals but for h4" in reason for reason in reasons)
         assert not any("contribution" in second.entries[name].tally.sent for name in THREE)
+
+
+def test_trees_of_secret_jobs_differ_by_one_hospital_for_nobody(tmp_path: Path) -> None:
+    four = FIVE[:4]
+    secret = {"compute_parties": list(THREE)}
+    with local_federation(tmp_path / "federation", four) as federation:
+        made = files(tmp_path, *four)
+        three = {name: made[name] for name in THREE}
+        kept = federation.run_job(SCHEMA, made, mode="id3", secret=secret)
+        assert kept.statuses == {JobStatus.COMPLETE}
+        again = federation.run_job(SCHEMA, made, mode="id3", secret=secret)
+        assert again.statuses == {JobStatus.COMPLETE}
+        for mode in ("id3", "ppsdt"):
+            less = federation.run_job(
+                SCHEMA, three, mode=mode, **({"secret": secret} if mode == "id3" else {})
+            )
+            assert less.statuses == {JobStatus.DECLINED}
+            assert all("same hospitals but for h4" in str(entry.reason) for entry in less.entries.values())

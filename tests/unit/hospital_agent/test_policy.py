@@ -136,8 +136,17 @@ def test_who_only_contributes_need_not_compute() -> None:
     rules = Policy(allow_secret_modes=True, may_compute=False)
     invited = ["h1", "h2", "h3", "h4"]
     offered = manifest(**SECRET_RULES, invited=invited, secret={"compute_parties": invited[1:]})
-    seen = [("h1", "h2", "h3")]
-    assert review(rules, offered, own="h1", synthetic=False, seen_rosters=seen) is None
+    assert review(rules, offered, own="h1", synthetic=False, seen_rosters=[]) is None
+
+
+def test_opened_trees_are_under_the_difference_rule_and_shared_ones_are_not() -> None:
+    rules = Policy(allow_secret_modes=True, allow_shared_result=True)
+    invited = ["h1", "h2", "h3", "h4"]
+    for result, code in (("open", "policy_difference"), ("shared", None)):
+        secret = {"compute_parties": invited[:3], "result": result}
+        offered = manifest(**SECRET_RULES, invited=invited, secret=secret)
+        refusal = review(rules, offered, own="h1", synthetic=False, seen_rosters=[("h1", "h2", "h3")])
+        assert (refusal and refusal.code) == code
 
 
 def test_a_job_may_take_as_much_memory_as_the_policy_allows() -> None:
