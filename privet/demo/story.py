@@ -11,6 +11,7 @@ from shlex import quote
 
 from hospital_agent.records.remarks import remarks
 from privet.demo.dealing import prepare
+from privet.demo.example import example_words
 from privet.demo.federation import Federation, Folders, set_up
 from privet.demo.job import JobWatch
 from privet.demo.options import DemoOptions
@@ -96,8 +97,9 @@ def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
     if result.options.keep is None:
         return steps
     first = folders.agent(result.records.hospitals[0].id)
+    example = example_words(result.pooled.tree, result.records.schema)
     return [
-        f"ask the model      privet agent predict {quote(str(first))} {_example(result)}",
+        f"ask the model      privet agent predict {quote(str(first))} {example}",
         f"its own story      privet agent status {quote(str(first))}",
         *steps,
     ]
@@ -105,17 +107,6 @@ def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
 
 def _mode_words(result: DemoResult) -> str:
     return f"--mode {result.options.mode} " if result.options.is_secret else ""
-
-
-def _example(result: DemoResult) -> str:
-    """Words that ask for a prediction by the first attribute of the tree, or by any where there is none."""
-    form, attributes = result.tree.form, result.records.schema.attributes
-    name = form.get("attribute", attributes[0].name)
-    asked = next(attribute for attribute in attributes if attribute.name == name)
-    value = (
-        asked.values[-1] if asked.fixed_point is None else form.get("threshold", asked.fixed_point.minimum)
-    )
-    return f"--set {quote(f'{name}={value}')}"
 
 
 def _stay(text: str, federation: Federation, progress: Progress) -> None:
