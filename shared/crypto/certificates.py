@@ -5,7 +5,8 @@ id; its role and its second key stand in URIs of the subject alternative name:
 
     urn:privet:role:agent|cloud    urn:privet:x25519:<hex>  (agent)    urn:privet:rsa-sha256:<hex>  (cloud)
 
-Nothing here revokes: who belongs to a federation is the signed member list's business. Times are arguments.
+Nothing here revokes: who belongs to a federation is the signed member list's business. A certificate carries its
+validity; `shared.protocol.expiry` says what follows from it.
 """
 
 from __future__ import annotations
@@ -61,10 +62,19 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class Validity:
+    """From when until when, both with a time zone."""
+
+    not_before: datetime
+    not_after: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Certificate:
     """A certificate that was issued by the federation's root. sha256: of the DER, 64 hex digits."""
 
     subject: Subject
+    validity: Validity
     der: bytes = field(repr=False)
 
     @property
@@ -101,14 +111,6 @@ class Certificate:
         if self.role is not role:
             raise InternalError(f"a certificate of role {self.role} has no {_KEY_KIND[role]} key")
         return self.subject.second_key
-
-
-@dataclass(frozen=True, slots=True)
-class Validity:
-    """From when until when, both with a time zone."""
-
-    not_before: datetime
-    not_after: datetime
 
 
 def create_request(key: IdentityKey, party: AgentId, role: Role, second_key: str) -> bytes:
@@ -156,8 +158,8 @@ def issue(root_key: IdentityKey, root_der: bytes, subject: Subject, validity: Va
     return builder.sign(root_key.key, None).public_bytes(Encoding.DER)
 
 
-def root_public_key(root_der: bytes, *, at: datetime | None = None) -> bytes:
-    """The root's Ed25519 key, after checking that it is a self-signed authority, and valid at `at` if given.
+def root_public_key(root_der: bytes) -> bytes:
+    """The root's Ed25519 key, after checking that it is a self-signed authority.
 
     Raises: PeerError: `malformed`, `bad_signature`.
     """
@@ -165,26 +167,24 @@ def root_public_key(root_der: bytes, *, at: datetime | None = None) -> bytes:
     if not _is_authority(root):
         raise _malformed("the root certificate is not one of a certificate authority")
     _check_issued(root, root, "the root certificate")
-    _check_time(root, at, "the root certificate")
     return _ed25519(root).public_bytes_raw()
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def verify(der: bytes, root_der: bytes, *, at: datetime | None = None) -> Certificate:
-    """A leaf issued by this root, valid at `at` if given.
+def verify(der: bytes, root_der: bytes) -> Certificate:
+    """A leaf issued by this root. Whether it is valid now is the caller's question (`shared.protocol.expiry`).
 
     Remembered by its arguments, because every message of a job asks for the same few certificates again.
 
-    Args: root_der: trusted by the caller and checked once by `root_public_key`. at: with a time zone.
-    Raises: PeerError: `malformed`; `bad_signature`: not issued by this root, or outside its time.
+    Args: root_der: trusted by the caller and checked once by `root_public_key`.
+    Raises: PeerError: `malformed`; `bad_signature`: not issued by this root.
     """
     leaf = _load(der)
     subject = _subject(leaf)
     if _is_authority(leaf):
         raise _malformed(f"the certificate of {subject.id} is one of an authority, not of a party")
     _check_issued(leaf, _load(root_der), f"the certificate of {subject.id}")
-    _check_time(leaf, at, f"the certificate of {subject.id}")
-    return Certificate(subject, der)
+    return Certificate(subject, _validity(leaf), der)
 
 
 def read(der: bytes) -> Certificate:
@@ -192,7 +192,8 @@ def read(der: bytes) -> Certificate:
 
     Raises: PeerError: `malformed`.
     """
-    return Certificate(_subject(_load(der)), der)
+    leaf = _load(der)
+    return Certificate(_subject(leaf), _validity(leaf), der)
 
 
 def to_pem(der: bytes) -> bytes:
@@ -231,6 +232,10 @@ def _builder(
         not_valid_before=validity.not_before,
         not_valid_after=validity.not_after,
     )
+
+
+def _validity(certificate: x509.Certificate) -> Validity:
+    return Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc)
 
 
 def _load(der: bytes) -> x509.Certificate:
@@ -289,11 +294,6 @@ def _check_issued(certificate: x509.Certificate, issuer: x509.Certificate, what:
         certificate.verify_directly_issued_by(issuer)
     except (*_UNREADABLE, TypeError, InvalidSignature):
         raise PeerError(ErrorCode.BAD_SIGNATURE, f"{what} was not issued by the federation's root") from None
-
-
-def _check_time(certificate: x509.Certificate, at: datetime | None, what: str) -> None:
-    if at is not None and not certificate.not_valid_before_utc <= at <= certificate.not_valid_after_utc:
-        raise PeerError(ErrorCode.BAD_SIGNATURE, f"{what} is not valid at this time")
 
 
 def _malformed(message: str) -> PeerError:

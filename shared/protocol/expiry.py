@@ -1,0 +1,74 @@
+"""When certificates end: who may still begin something, and what a person does about it.
+
+A certificate that is over lets its holder begin nothing: register, take up an offer, be in a roster. What was begun is
+finished under it, because the members of a job were admitted when its roster was fixed and no step of a job may depend
+on a clock (protocol section 13). Times are arguments, in Unix seconds.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from shared.crypto.certificates import Certificate, Role
+from shared.errors import ErrorCode, PeerError
+from shared.protocol.polling import MAX_SKEW_SECONDS
+
+NOTICE_SECONDS: Final = 30 * 86_400
+"""So long ahead people are told."""
+
+
+def ends(certificate: Certificate) -> int:
+    """Its last second."""
+    return int(certificate.validity.not_after.timestamp())
+
+
+def day_of(time: int) -> str:
+    """A moment as its day, `2028-11-29`."""
+    return datetime.fromtimestamp(time, UTC).date().isoformat()
+
+
+def is_over(certificate: Certificate, now: int) -> bool:
+    """Whether it has ended by any clock within the allowed skew."""
+    return now > ends(certificate) + MAX_SKEW_SECONDS
+
+
+def check_time(certificate: Certificate, now: int) -> None:
+    """Whether its holder may begin something now.
+
+    Raises: PeerError: `unknown_agent`: it is over, or not yet valid; the text says since or until when.
+    """
+    if is_over(certificate, now):
+        raise PeerError(ErrorCode.UNKNOWN_AGENT, f"{over_text(certificate)}. {remedy(certificate)}")
+    begins = int(certificate.validity.not_before.timestamp())
+    if now + MAX_SKEW_SECONDS < begins:
+        raise PeerError(
+            ErrorCode.UNKNOWN_AGENT,
+            f"the certificate of {certificate.id} is not valid before {day_of(begins)}; check this machine's clock",
+        )
+
+
+def over_text(certificate: Certificate) -> str:
+    """That it is over, and since when."""
+    return f"the certificate of {certificate.id} expired on {day_of(ends(certificate))}"
+
+
+def notice(certificate: Certificate, now: int) -> str | None:
+    """What its holder's people should be told, with the next step; None while the end is far."""
+    if now + NOTICE_SECONDS < ends(certificate):
+        return None
+    if is_over(certificate, now):
+        told = over_text(certificate)
+    else:
+        told = f"the certificate of {certificate.id} ends on {day_of(ends(certificate))}"
+    return f"{told}. {remedy(certificate)}"
+
+
+def remedy(certificate: Certificate) -> str:
+    """How it is renewed: the same request again, so that all keys stay."""
+    program = "cloud" if certificate.role is Role.CLOUD else "agent"
+    return (
+        "Have the trusted authority certify the same request again "
+        f"(privet authority certify DIR {certificate.id}.csr), "
+        f"then import the new bundle (privet {program} join DIR --bundle {certificate.id}.bundle)."
+    )
