@@ -203,10 +203,13 @@ def create_job(
     )
     with _services(folder) as services:
         stored = services.jobs.start(services.studies.get(study), plan)
-    document = document_of(stored)
+        left_out = {} if hospital else services.jobs.left_out(stored)
+    document = {**document_of(stored), "not_invited": left_out}
     text = f"Job {document['job']} invites {', '.join(document['hospitals'])}."
     if document["compute_parties"]:
         text += f"\nCompute parties: {', '.join(document['compute_parties'])}."
+    for agent, day in left_out.items():
+        text += f"\nNot invited: {agent}, whose certificate ends on {day}."
     return Report(document, f"{text}\nNext: privet cloud job show {folder} {document['job']}")
 
 

@@ -30,6 +30,7 @@ class HospitalOut(BaseModel):
                 "registered": 1796000000,
                 "last_seen": 1796000042,
                 "is_member": True,
+                "certificate_until": 1859072000,
             }
         },
     )
@@ -40,6 +41,9 @@ class HospitalOut(BaseModel):
     registered: int
     last_seen: int = Field(description="When the agent last sent a signed request")
     is_member: bool = Field(description="Whether the federation still lists this certificate")
+    certificate_until: int = Field(
+        description="When the certificate ends; past this, and when invitations would end later, no job is offered"
+    )
 
 
 class HospitalList(BaseModel):

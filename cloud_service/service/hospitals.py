@@ -8,20 +8,24 @@ from typing import Any
 
 from sqlalchemy import Row
 
-from cloud_service.service.federation import Membership
+from cloud_service.service.admission import Admission
 from cloud_service.service.presence import Presence
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.store import directory
 from cloud_service.store.database import Database
-from shared.crypto.certificates import Certificate
+from shared.crypto import certificates
 from shared.errors import PeerError
+from shared.protocol.expiry import ends
 from shared.protocol.polling import SignedRegistration, verify_registration
 from shared.wire.base import decode_base64url
 
 
 @dataclass(frozen=True, slots=True)
 class HospitalView:
-    """A registered hospital. Times in Unix seconds. `is_member`: the federation still lists its certificate."""
+    """A registered hospital. Times in Unix seconds.
+
+    `is_member`: the federation still lists its certificate. `certificate_until`: when that ends.
+    """
 
     id: str
     certificate_sha256: str
@@ -29,6 +33,7 @@ class HospitalView:
     registered: int
     last_seen: int
     is_member: bool
+    certificate_until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +41,7 @@ class Hospitals:
     """Who may take part in jobs."""
 
     database: Database
-    membership: Membership
+    admission: Admission
     presence: Presence
     clock: Callable[[], int]
 
@@ -46,7 +51,7 @@ class Hospitals:
         Raises: PeerError: `unknown_agent`, `bad_signature`, `malformed`.
         """
         der = decode_base64url(signed.registration.certificate, what="certificate")
-        certificate = self.membership.agent(der)
+        certificate = self.admission.newcomer(der)
         verify_registration(signed, certificate.public_key, self.clock())
         values = {
             "certificate": der,
@@ -78,12 +83,13 @@ class Hospitals:
             version=row.version,
             registered=row.registered,
             last_seen=self.presence.last_seen(row.id, row.last_seen),
-            is_member=self.member(row) is not None,
+            is_member=self._is_member(row),
+            certificate_until=ends(certificates.read(row.certificate)),
         )
 
-    def member(self, row: Row[Any]) -> Certificate | None:
-        """The hospital's certificate if the federation still lists it."""
+    def _is_member(self, row: Row[Any]) -> bool:
         try:
-            return self.membership.agent(row.certificate)
+            self.admission.membership.agent(row.certificate)
         except PeerError:
-            return None
+            return False
+        return True

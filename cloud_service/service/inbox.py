@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from cloud_service.service.federation import Membership
+from cloud_service.service.admission import Admission
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
-from cloud_service.store import directory, outbox
+from cloud_service.store import outbox
 from cloud_service.store.database import Database
 from cloud_service.store.outbox import InboxMessage
 from shared.errors import ErrorCode, PeerError
@@ -25,7 +25,7 @@ class InboxDoor:
     """`GET /v1/inbox`, without the waiting."""
 
     database: Database
-    membership: Membership
+    admission: Admission
     rates: Rates
     presence: Presence
     clock: Callable[[], int]
@@ -37,12 +37,8 @@ class InboxDoor:
         """
         poll, signature = read_poll(header)
         with self.database.read() as connection:
-            hospital = directory.hospital(connection, poll.agent)
-        if hospital is None:
-            raise PeerError(
-                ErrorCode.UNKNOWN_AGENT, "the caller is not a registered hospital; register first"
-            )
-        verify_poll(poll, signature, self.membership.agent(hospital.certificate).public_key, self.clock())
+            certificate = self.admission.caller(connection, poll.agent)
+        verify_poll(poll, signature, certificate.public_key, self.clock())
         if poll.after != after:
             raise PeerError(ErrorCode.BAD_SIGNATURE, "the signed cursor is not the one in the request")
         agent = AgentId(poll.agent)

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
-from sqlalchemy import Connection
 
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.inviting import Invitations
 from cloud_service.service.planning import JobPlan, secret_spec
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
 from cloud_service.settings import Settings
-from cloud_service.store import directory, jobs, journal
+from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, PeerError
@@ -52,8 +52,10 @@ class Jobs:
         now = self.clock()
         plan.check()
         self._check_profile(study, plan)
+        invitations = Invitations(self.membership, now + plan.deadlines.invite_seconds)
+        invitations.check_own()
         with self.database.write() as connection:
-            certificates = self._invite(connection, plan)
+            certificates = invitations.choose(connection, plan)
             manifest = self._manifest(study, plan, sorted(certificates), now)
             self._check_size(manifest)
             step = coordinator.create(manifest, certificates, now)
@@ -77,36 +79,6 @@ class Jobs:
             raise PeerError(
                 ErrorCode.POLICY_PROFILE, "profile paper is for test data: the study must be marked synthetic"
             )
-
-    def _invite(self, connection: Connection, plan: JobPlan) -> dict[AgentId, bytes]:
-        rows = {row.id: row for row in directory.hospitals(connection)}
-        if plan.invited is None:
-            chosen = [agent for agent, row in rows.items() if self._is_member(row.certificate)]
-        else:
-            chosen = list(plan.invited)
-        unknown = sorted(set(chosen) - rows.keys())
-        if unknown or len(set(chosen)) != len(chosen):
-            raise InputError(
-                "every invited hospital must be named once and have registered",
-                where="invited",
-                remedy="See GET /v1/hospitals.",
-            )
-        for agent in chosen:
-            if not self._is_member(rows[agent].certificate):
-                raise InputError(f"{agent} is no longer a member of the federation", where="invited")
-        if len(chosen) < max(3, plan.min_hospitals):
-            raise PeerError(
-                ErrorCode.POLICY_MIN_HOSPITALS,
-                f"a job needs at least {max(3, plan.min_hospitals)} hospitals, {len(chosen)} are invited",
-            )
-        return {AgentId(agent): rows[agent].certificate for agent in chosen}
-
-    def _is_member(self, certificate: bytes) -> bool:
-        try:
-            self.membership.agent(certificate)
-        except PeerError:
-            return False
-        return True
 
     def _manifest(self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int) -> Manifest:
         joined = self.membership.current()
@@ -172,6 +144,11 @@ class Jobs:
         if stored is None:
             raise UnknownThingError("there is no such job")
         return stored
+
+    def left_out(self, stored: StoredJob) -> dict[AgentId, str]:
+        """Members that the job could not invite, with the day on which their certificates end."""
+        with self.database.read() as connection:
+            return Invitations(self.membership, stored.job.manifest.expires).left_out(connection)
 
     def costs(self, job_id: str) -> list[journal.Cost]:
         """What the job has cost."""

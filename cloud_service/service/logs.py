@@ -27,6 +27,8 @@ ALLOWED: Final = frozenset(
         "host",
         "port",
         "version",
+        "until",
+        "remedy",
     }
 )
 

@@ -14,13 +14,14 @@ from typing import Final
 import structlog
 from sqlalchemy import Connection
 
+from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
 from cloud_service.service.federation import Membership
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import News, Recorder
-from cloud_service.store import directory, jobs, journal, messages
+from cloud_service.store import jobs, journal, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.messages import Prior
@@ -55,6 +56,7 @@ class MessageDoor:
 
     database: Database
     membership: Membership
+    admission: Admission
     signer: Signer
     aftermath: Aftermath
     rates: Rates
@@ -73,11 +75,11 @@ class MessageDoor:
         if envelope.to != CLOUD:
             raise PeerError(ErrorCode.MALFORMED, "message: it is not addressed to the cloud")
         with self.database.read() as connection:
-            certificate = _certificate(connection, envelope.job, envelope.sender)
+            certificate = self.admission.sender(connection, envelope.job, envelope.sender)
             prior = messages.prior(connection, envelope)
             looks = prior is None and envelope.type is MessageType.CONTRIBUTION
             stored = jobs.load(connection, envelope.job) if looks else None
-        verify(sealed, self.membership.agent(certificate).public_key)
+        verify(sealed, certificate.public_key)
         self.presence.saw(AgentId(envelope.sender))
         self.rates.spend(envelope.sender)
         if prior is not None and prior.sha256 == messages.digest(raw):
@@ -92,16 +94,14 @@ class MessageDoor:
         """A long message: sender, length and signature before anything is parsed."""
         tail = read_tail(raw)
         with self.database.read() as connection:
-            certificate = _certificate(connection, tail.job, tail.sender)
+            certificate = self.admission.sender(connection, tail.job, tail.sender)
             stored = jobs.load(connection, tail.job)
         if stored is None:
             raise _no_such_job()
         limit = longest(stored.job, tail.type, self.membership.public_key(stored.job.manifest.key_id).bits)
         if len(raw) > limit:
             raise PeerError(ErrorCode.TOO_LARGE, f"{tail.type}: at most {limit} bytes here, got {len(raw)}")
-        identity.verify(
-            self.membership.agent(certificate).public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256
-        )
+        identity.verify(certificate.public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256)
 
     def _examine(self, stored: StoredJob, sealed: Sealed) -> Verdict:
         """The dear checks of a contribution, without a lock; the cheap ones first."""
@@ -173,17 +173,6 @@ class MessageDoor:
         recorder.take(Step(job))
         messages.add(connection, sealed, str(error).encode(), self.clock(), refused=error.code.value)
         return _Outcome(b"", error, recorder.finish())
-
-
-def _certificate(connection: Connection, job_id: str, sender: str) -> bytes:
-    """The certificate a sender was invited with, or has registered with if it was not."""
-    der = jobs.certificate(connection, job_id, sender)
-    if der is None:
-        hospital = directory.hospital(connection, sender)
-        if hospital is None:
-            raise PeerError(ErrorCode.UNKNOWN_AGENT, "the sender is not a registered hospital")
-        der = bytes(hospital.certificate)
-    return der
 
 
 def _first_answer(prior: Prior) -> bytes:

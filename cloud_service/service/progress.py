@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
-from cloud_service.service.federation import Membership
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import Recorder
@@ -29,7 +29,7 @@ class ProgressDoor:
     """`POST /v1/jobs/{job}/progress`."""
 
     database: Database
-    membership: Membership
+    admission: Admission
     signer: Signer
     aftermath: Aftermath
     rates: Rates
@@ -47,10 +47,12 @@ class ProgressDoor:
         if report.job != job_id:
             raise PeerError(ErrorCode.MALFORMED, "progress: it is about another job than the address names")
         with self.database.read() as connection:
-            certificate = jobs.certificate(connection, job_id, agent)
-        if certificate is None:
-            raise PeerError(ErrorCode.ROSTER_MISMATCH, "progress: no job here to which the sender is invited")
-        verify_progress(signed, self.membership.agent(certificate).public_key, now)
+            if jobs.seat(connection, job_id, agent) is None:
+                raise PeerError(
+                    ErrorCode.ROSTER_MISMATCH, "progress: no job here to which the sender is invited"
+                )
+            certificate = self.admission.sender(connection, job_id, agent)
+        verify_progress(signed, certificate.public_key, now)
         self.presence.saw(agent)
         self.rates.spend(agent)
         with self.database.write() as connection:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from cloud_service.service.federation import Membership
+from cloud_service.service.admission import Admission
 from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
@@ -64,13 +64,13 @@ class Relay:
     def __init__(
         self,
         database: Database,
-        membership: Membership,
+        admission: Admission,
         rates: Rates,
         presence: Presence,
         clock: Callable[[], int],
     ) -> None:
         self._database = database
-        self._membership = membership
+        self._admission = admission
         self._rates = rates
         self._presence = presence
         self._clock = clock
@@ -204,15 +204,15 @@ class Relay:
     def _look_up(self, job: str) -> tuple[str, dict[AgentId, bytes]]:
         with self._database.read() as connection:
             found = jobs.seats(connection, job)
-        if found is None:
-            return "unknown", {}
-        state, certificates = found
-        keys: dict[AgentId, bytes] = {}
-        for agent, certificate in certificates.items():
-            try:
-                keys[agent] = self._membership.agent(certificate).public_key
-            except PeerError:
-                continue  # no member of the federation any more: refused like any stranger
+            if found is None:
+                return "unknown", {}
+            state, certificates = found
+            keys: dict[AgentId, bytes] = {}
+            for agent, certificate in certificates.items():
+                try:
+                    keys[agent] = self._admission.seated(connection, agent, certificate).public_key
+                except PeerError:
+                    continue  # no member of the federation any more: refused like any stranger
         return state, keys
 
     def _close(self, room: Room) -> None:

@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.checked import CheckedContributions
+from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.hospitals import Hospitals
@@ -83,29 +85,32 @@ def build_services(
     notifier = Notifier()
     aftermath = Aftermath(notifier, CheckedContributions())
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
+    admission = Admission(membership, clock)
     summer = Summer(database, membership, signer, aftermath, clock)
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
-    relay = Relay(database, membership, frames, presence, clock)
+    relay = Relay(database, admission, frames, presence, clock)
+    endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
     return Services(
         settings=settings,
         database=database,
         membership=membership,
         notifier=notifier,
-        messages=MessageDoor(database, membership, signer, aftermath, rates, presence, clock),
-        inbox=InboxDoor(database, membership, rates, presence, clock),
-        hospitals=Hospitals(database, membership, presence, clock),
+        messages=MessageDoor(database, membership, admission, signer, aftermath, rates, presence, clock),
+        inbox=InboxDoor(database, admission, rates, presence, clock),
+        hospitals=Hospitals(database, admission, presence, clock),
         studies=Studies(database, clock),
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
         relay=relay,
-        progress=ProgressDoor(database, membership, signer, aftermath, rates, presence, clock),
+        progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
         tokens=Tokens(database, rates, clock),
         summer=summer,
         housekeeper=housekeeper,
         workers=(
             Worker("sums", summer.sum_complete_rounds, SUM_SCAN_SECONDS, aftermath.sum_is_due),
             Worker("relay", relay.check, CHECK_SECONDS, threading.Event()),
+            Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),
     )

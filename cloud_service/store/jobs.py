@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, insert, literal, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, insert, literal, or_, select, tuple_, update
 
 from cloud_service.store.tables import JobMember, JobRow, table_of
 from shared.errors import JobCode
@@ -29,22 +29,42 @@ _LOAD: Final = select(_JOBS).where(_J.id == bindparam("job"))
 _LOCK: Final = _LOAD.with_for_update()
 _LOAD_MEMBERS: Final = select(_MEMBERS).where(_M.job == bindparam("job")).order_by(_M.agent)
 _STATE: Final = select(_J.state).where(_J.id == bindparam("job"))
-_CERTIFICATE: Final = select(_M.certificate).where(_M.job == bindparam("job"), _M.agent == bindparam("agent"))
 _SEATS: Final = (
     select(_J.state, _J.roster, _M.agent, _M.certificate)
     .join(_MEMBERS, _M.job == _J.id)
     .where(_J.id == bindparam("job"))
 )
+_SEAT: Final = _SEATS.where(_M.agent == bindparam("agent"))
 _OVERDUE: Final = select(_J.id).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
 )
 # The roster is a JSON list of ids of [a-z0-9-], so a quoted id is found exactly.
-_MISSING: Final = select(_M.agent).where(
-    _M.job == _J.id, _M.contributed.is_(None), _J.roster.contains(literal('"').concat(_M.agent).concat('"'))
+_IN_ROSTER: Final = _J.roster.contains(literal('"').concat(_M.agent).concat('"'))
+_MISSING: Final = select(_M.agent).where(_M.job == _J.id, _M.contributed.is_(None), _IN_ROSTER)
+_SITS: Final = (
+    select(_J.id)
+    .join(_MEMBERS, _M.job == _J.id)
+    .where(
+        _M.agent == bindparam("agent"),
+        _IN_ROSTER,
+        or_(
+            _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]),
+            (_J.state == CloudState.DONE.value) & _M.attested.is_(None),
+        ),
+    )
+    .limit(1)
 )
 _COMPLETE: Final = select(_J.id).where(_J.state == CloudState.COLLECTING.value, ~_MISSING.exists())
 _ADD: Final = insert(_JOBS)
 _ADD_MEMBERS: Final = insert(_MEMBERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """An invited hospital: its certificate (DER) at the invitation, and whether it is in the roster by now."""
+
+    certificate: bytes
+    in_roster: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +130,15 @@ def state(connection: Connection, job_id: str) -> CloudState | None:
     return None if found is None else CloudState(found)
 
 
-def certificate(connection: Connection, job_id: str, agent: str) -> bytes | None:
-    """DER of the certificate that `agent` was invited with; None: no such job, or not invited."""
-    found: bytes | None = connection.scalar(_CERTIFICATE, {"job": job_id, "agent": agent})
-    return found
+def seat(connection: Connection, job_id: str, agent: str) -> Seat | None:
+    """An invited hospital's place in a job; None: no such job, or not invited."""
+    row = connection.execute(_SEAT, {"job": job_id, "agent": agent}).one_or_none()
+    return None if row is None else Seat(bytes(row.certificate), agent in json.loads(row.roster))
+
+
+def sits_in_running(connection: Connection, agent: str) -> bool:
+    """Whether a job's roster has the agent that runs, or that is done and waits for its last word."""
+    return connection.scalar(_SITS, {"agent": agent}) is not None
 
 
 def seats(connection: Connection, job_id: str) -> tuple[str, dict[AgentId, bytes]] | None:
