@@ -50,9 +50,11 @@ def _certificate_warnings(vault: Vault, federation: Federation, now: datetime) -
     ]
     if not ending:
         return []
-    return [
-        f"Certificates end within {RENEWAL_NOTICE.days} days: {', '.join(ending)}. Certify the same requests again."
-    ]
+    told = (
+        f"Certificates end within {RENEWAL_NOTICE.days} days: {', '.join(ending)}. Certify the same requests again "
+        f"(`privet authority certify {vault.folder} ID.csr ...`); each member imports its new bundle with `join`."
+    )
+    return [told]
 
 
 def _member_warnings(federation: Federation) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,20 +21,24 @@ def status(folder: Folder) -> Report:
     """What the agent does and has done, with seconds and bytes by part."""
     document = status_document(folder)
     lines = [_head(document), *(_line(job) for job in document["jobs"])]
+    if document["certificate_notice"]:
+        lines.insert(1, f"Note: {document['certificate_notice']}")
     if not document["jobs"]:
         lines.append("No jobs yet.")
     return Report(document, "\n".join([*lines, _next_step(folder, document)]))
 
 
-def status_document(folder: Path) -> dict[str, Any]:
-    """The same as plain JSON; also what the local API shows."""
+def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dict[str, Any]:
+    """The same as plain JSON; also what the local API shows. `certificate_until` is in Unix seconds, as by `clock`."""
     from hospital_agent.daemon.lock import is_running
     from hospital_agent.journal import Journal
     from hospital_agent.keyring import Keyring
     from hospital_agent.settings import load_settings
+    from shared.protocol.expiry import ends, notice
 
     settings = load_settings(folder)
     ring = Keyring.open(folder)
+    own = ring.certificate
     with Journal.open(folder) as journal:
         jobs = [_job_document(entry) for entry in journal.jobs()]
     return {
@@ -41,6 +47,8 @@ def status_document(folder: Path) -> dict[str, Any]:
         "federation": None if ring.federation is None else ring.federation.name,
         "epoch": None if ring.federation is None else ring.federation.epoch,
         "newest_key": ring.is_member and ring.holds_newest_epoch,
+        "certificate_until": None if own is None else ends(own),
+        "certificate_notice": None if own is None else notice(own, int(clock())),
         "cloud": None if settings.cloud is None else str(settings.cloud),
         "jobs": jobs,
     }

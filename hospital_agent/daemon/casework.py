@@ -216,7 +216,7 @@ class Casework:
 
     def keys_of(self, case: Case) -> HospitalKeys:
         """Keys of the epoch in which the job began."""
-        return self.office.keyring.hospital_keys(case.participation.manifest.key_id)
+        return self.office.hospital_keys(case.participation.manifest.key_id)
 
     def add_traffic(self, job: str, figures: Mapping[str, Mapping[str, int]], seconds: float = 0.0) -> None:
         """Book bytes and transport time for the job's next entry."""

@@ -28,6 +28,7 @@ from hospital_agent.keyring import Keyring
 from hospital_agent.settings import SETTINGS_FILE, load_settings
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.protocol.envelopes import Sealed, unseal
+from shared.protocol.expiry import is_over, notice, over_text, remedy
 from shared.protocol.joining import F_TABLE_BITS
 from shared.protocol.polling import sign_progress
 from shared.tree.criteria import f_table_sha256
@@ -56,6 +57,7 @@ class Daemon:
     stop: threading.Event = field(default_factory=threading.Event)
     _refreshed: float = -_REFRESH_SECONDS
     _trouble: FullJitter | None = None
+    _told: str | None = None
     _teller: Teller = field(default_factory=Teller)
 
     @classmethod
@@ -122,10 +124,27 @@ class Daemon:
     def _announce(self) -> None:
         settings = self.office.settings
         self.office.progress.tell(f"agent {settings.id} works with {settings.cloud}", url=str(settings.cloud))
+        self._check_own_certificate()
         if not self.office.keyring.holds_newest_epoch:
             self.office.progress.warn(
                 "the federation has a newer key: import the newest bundle (`privet agent join`)"
             )
+
+    def _check_own_certificate(self) -> None:
+        """Raises: InputError: it is over, and no job is left that could be finished under it."""
+        certificate, now = self.office.keyring.certificate, int(self.office.clock())
+        if certificate is None or not is_over(certificate, now):
+            return
+        if not self.office.journal.jobs(JobStatus.ACTIVE):
+            raise InputError(over_text(certificate), remedy=remedy(certificate))
+
+    def _tell_of_certificate(self) -> None:
+        """Tell a person, once, that the own certificate ends soon; and once more when it is over."""
+        certificate = self.office.keyring.certificate
+        told = None if certificate is None else notice(certificate, int(self.office.clock()))
+        if told and told != self._told:
+            self.office.progress.warn(told)
+        self._told = told
 
     def _turn(self) -> None:
         """One round of the loop; trouble with the network or the database of records only delays it."""
@@ -193,12 +212,27 @@ class Daemon:
         """Now and then, and after a refusal: the newest federation document, and a sign of life."""
         if time.monotonic() - self._refreshed < _REFRESH_SECONDS:
             return
+        self.office.keyring.reread()
+        self._tell_of_certificate()
         self._renew_federation()
-        certificate = self.office.keyring.certificate
-        if certificate is not None:
-            self.client.register(encode_base64url(certificate.der), version("privet"))
+        self._register()
         self.client.traffic.drain()
         self._refreshed = time.monotonic()
+
+    def _register(self) -> None:
+        """A member of a running job goes on also when the cloud takes its certificate for nothing new any more."""
+        certificate = self.office.keyring.certificate
+        if certificate is None:
+            return
+        try:
+            self.client.register(encode_base64url(certificate.der), version("privet"))
+        except PeerError as error:
+            if error.code is not ErrorCode.UNKNOWN_AGENT or not self.casework.cases:
+                raise
+            if self._trouble is None:
+                self.office.progress.warn(
+                    f"not registered anew, running jobs go on: {error}", code=error.code.value
+                )
 
     def _renew_federation(self) -> None:
         """Take the cloud's document if it is signed by the root and not older; otherwise keep the one held."""

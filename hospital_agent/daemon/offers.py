@@ -7,7 +7,6 @@ do not fit the study, the cloud learns the code `data` and the hospital reads th
 from __future__ import annotations
 
 import hashlib
-import time
 from dataclasses import dataclass, replace
 from typing import Final, TypedDict
 
@@ -20,15 +19,17 @@ from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
 from hospital_agent.policy import DECLINED, Refusal, review
 from hospital_agent.records import Snapshot
 from hospital_agent.records.identity import records_identity
-from shared.crypto import agreement
+from shared.crypto import agreement, certificates
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD
 from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, verify
+from shared.protocol.expiry import check_time
 from shared.protocol.joining import decline, read_offer
 from shared.protocol.participant import accept, cloud_key
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.rng import random_bytes
+from shared.wire.base import decode_base64url
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer
@@ -59,7 +60,7 @@ class OfferDesk:
 
         Raises: PeerError: it does not hold, and is told and noted by the caller.
         """
-        keys = self.office.keyring.hospital_keys()
+        keys = self.office.hospital_keys()
         manifest = read_offer(sealed, self.office.own, keys)
         entry = _entry(sealed, manifest)
         self.office.progress.tell(f"offer of study {manifest.study}", job=entry.job, study=entry.study)
@@ -121,11 +122,15 @@ class OfferDesk:
             self._decline(entry, manifest, Refusal(DECLINED, answer.reason or "declined by a person"), None)
 
     def _refusal(self, manifest: Manifest) -> Refusal | None:
-        now = time.time()
+        now = int(self.office.clock())
         if manifest.expires + MAX_SKEW_SECONDS < now or manifest.created - MAX_SKEW_SECONDS > now:
             return Refusal(
                 DECLINED, "The offer is outside its time; check this machine's clock if that surprises."
             )
+        try:
+            self._check_certificates(manifest, now)
+        except PeerError as error:
+            return Refusal(DECLINED, str(error))
         try:
             self.office.reread()
         except InputError as error:
@@ -138,6 +143,14 @@ class OfferDesk:
         return review(
             self.office.policy, manifest, own=self.office.own, synthetic=synthetic, seen_rosters=seen
         )
+
+    def _check_certificates(self, manifest: Manifest, now: int) -> None:
+        """Neither this hospital's nor the cloud's certificate may be over. Raises: PeerError: `unknown_agent`."""
+        own, root = self.office.keyring.certificate, self.office.keyring.hospital_trust().root
+        if own is not None:
+            check_time(own, now)
+        cloud = decode_base64url(manifest.cloud_certificate, what="cloud_certificate")
+        check_time(certificates.verify(cloud, root), now)
 
     def _ask(self, entry: JobEntry, inbox_id: int) -> None:
         journal = self.office.journal
@@ -181,7 +194,7 @@ class OfferDesk:
             return
         for note in snapshot.notes:
             self.office.progress.tell(note, job=entry.job)
-        keys = self.office.keyring.hospital_keys(manifest.key_id)
+        keys = self.office.hospital_keys(manifest.key_id)
         private = agreement.generate_private()
         ephemeral = (private, agreement.public_of(private))
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hospital_agent.policy import Policy, load_policy
 from hospital_agent.records import AskedSource, DataSettings, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
+from shared.protocol.agent_effects import HospitalKeys
 from shared.wire.manifest import Manifest
 
 SNAPSHOTS = "snapshots"
@@ -23,7 +25,7 @@ PREDICTIONS = "predictions"
 
 @dataclass(slots=True)
 class Office:
-    """One agent at work. Nothing in here is shared with another thread."""
+    """One agent at work. Nothing in here is shared with another thread. `clock`: Unix seconds."""
 
     folder: Path
     settings: AgentSettings
@@ -31,11 +33,17 @@ class Office:
     journal: Journal
     progress: Progress
     policy: Policy = field(default_factory=Policy)
+    clock: Callable[[], float] = time.time
 
     @property
     def own(self) -> AgentId:
         """This agent's id."""
         return AgentId(self.settings.id)
+
+    def hospital_keys(self, key_id: str | None = None) -> HospitalKeys:
+        """The keyring's, trusting certificates that are valid now. They are asked for at an offer and a roster only."""
+        keys = self.keyring.hospital_keys(key_id)
+        return replace(keys, trust=replace(keys.trust, now=int(self.clock())))
 
     def reread(self) -> None:
         """Take the settings and the policy as their files stand now, so that a correction needs no restart.

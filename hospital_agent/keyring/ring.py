@@ -100,6 +100,11 @@ class Keyring:
             ring._load_membership()
         return ring
 
+    def reread(self) -> None:
+        """Take what `join` has imported since, so that a renewed certificate needs no restart."""
+        if (self.folder / "root.sha256").is_file():
+            self._load_membership()
+
     @property
     def is_member(self) -> bool:
         """Whether a bundle has been imported."""
