@@ -11,7 +11,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.files import write_file
-from shared.errors import InputError, TemporaryError
+from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.reports import Report
 
 if TYPE_CHECKING:
@@ -150,6 +150,14 @@ def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
             client.register(encode_base64url(ring.certificate.der), version("privet"))
     except TemporaryError as error:
         return False, f"It will register when it runs: {error}."
+    except PeerError as error:
+        if error.code is not ErrorCode.UNKNOWN_AGENT:
+            raise
+        # The bundle holds; the cloud has an older list, for another second or until its people import theirs.
+        return (
+            False,
+            f"It will register when it runs and the cloud has imported its newest bundle too: {error}.",
+        )
     return True, "It is registered at the cloud."
 
 

@@ -43,6 +43,7 @@ COMPUTING_WAITS: Final = (0.25, 2.0)
 asked between two looks."""
 _MINUTE: Final = 60.0
 _REFRESH_SECONDS: Final = 3600.0
+_UNREGISTERED_SECONDS: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -58,6 +59,7 @@ class Daemon:
     _refreshed: float = -_REFRESH_SECONDS
     _trouble: FullJitter | None = None
     _told: str | None = None
+    _unregistered: str | None = None
     _teller: Teller = field(default_factory=Teller)
 
     @classmethod
@@ -215,24 +217,27 @@ class Daemon:
         self.office.keyring.reread()
         self._tell_of_certificate()
         self._renew_federation()
-        self._register()
+        wait = _REFRESH_SECONDS if self._register() else _UNREGISTERED_SECONDS
         self.client.traffic.drain()
-        self._refreshed = time.monotonic()
+        self._refreshed = time.monotonic() + wait - _REFRESH_SECONDS
 
-    def _register(self) -> None:
-        """A member of a running job goes on also when the cloud takes its certificate for nothing new any more."""
-        certificate = self.office.keyring.certificate
-        if certificate is None:
-            return
+    def _register(self) -> bool:
+        """Whether the cloud took the certificate. Where it did not, the poll tells whether this hospital may go on.
+
+        While the authority's newest bundles are on their way, one side holds an older list of members than the other.
+        """
+        certificate, refusal = self.office.keyring.certificate, None
         try:
-            self.client.register(encode_base64url(certificate.der), version("privet"))
+            if certificate is not None:
+                self.client.register(encode_base64url(certificate.der), version("privet"))
         except PeerError as error:
-            if error.code is not ErrorCode.UNKNOWN_AGENT or not self.casework.cases:
+            if error.code is not ErrorCode.UNKNOWN_AGENT:
                 raise
-            if self._trouble is None:
-                self.office.progress.warn(
-                    f"not registered anew, running jobs go on: {error}", code=error.code.value
-                )
+            refusal = str(error)
+        if refusal and refusal != self._unregistered:
+            self.office.progress.warn(f"not registered: {refusal}", code=ErrorCode.UNKNOWN_AGENT.value)
+        self._unregistered = refusal
+        return refusal is None
 
     def _renew_federation(self) -> None:
         """Take the cloud's document if it is signed by the root and not older; otherwise keep the one held."""
