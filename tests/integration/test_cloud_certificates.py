@@ -42,11 +42,11 @@ def reissue(parties: Parties, name: str, end: datetime, serial: int, key: Identi
 
 
 @pytest.fixture
-def cloud(tmp_path: Path) -> Iterator[CloudUnderTest]:
+def cloud(tmp_path: Path, database_url: str) -> Iterator[CloudUnderTest]:
     """Four hospitals; the certificate of h1 is the first to end."""
     parties = Parties([AgentId(name) for name in NAMES], fixed_key(512))
     reissue(parties, "h1", SOON, 100)
-    with running_cloud(tmp_path, hospitals=NAMES, parties=parties, bits=512) as running:
+    with running_cloud(tmp_path, database_url, hospitals=NAMES, parties=parties, bits=512) as running:
         running.study(SCHEMA)
         yield running
 
