@@ -29,6 +29,7 @@ _LEAST_ELEMENTS: Final = 10**6
 """A repeat handles at least so many, in as many arrays as it takes."""
 _MESSAGE_BYTES: Final = 2**20
 _PIECE_BYTES: Final = 2**15
+_LARGE_BYTES: Final = 31 * 2**20
 _MESSAGES: Final = 64
 _STRETCHES, _ROUNDS = 40, 50
 
@@ -78,6 +79,7 @@ def cores() -> int:
 @lru_cache(maxsize=16)
 def measure_rates(elements: int) -> Rates:
     """Rates for arrays of so many elements."""
+    _keep_pages()
     times = max(1, _LEAST_ELEMENTS // elements)
     stream = Stream(random_bytes(KEY_BYTES))
     x = stream.words(elements, np.uint32)
@@ -99,6 +101,11 @@ def measure_rates(elements: int) -> Rates:
         moved=_cpu(lambda: np.take(x, order), times) / (elements * times),
         round_seconds=_round_seconds(),
     )
+
+
+def _keep_pages() -> None:
+    """Free a large block: the C library then keeps the pages of smaller ones, and no rate pays for fresh ones."""
+    bytearray(_LARGE_BYTES)
 
 
 def _cpu(work: Callable[[], object], times: int) -> float:
