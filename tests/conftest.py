@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+import structlog
 from hypothesis import settings
 
 from tests.support.databases import database_url, postgres_server, postgres_url, sqlite_url
@@ -11,3 +15,12 @@ __all__ = ["database_url", "founded_federation", "postgres_server", "postgres_ur
 
 settings.register_profile("privet", deadline=None)
 settings.load_profile("privet")
+
+
+@pytest.fixture
+def every_log_line() -> Iterator[None]:
+    """Other tests of this process may have turned the log down."""
+    before = structlog.get_config()
+    structlog.reset_defaults()
+    yield
+    structlog.configure(**before)

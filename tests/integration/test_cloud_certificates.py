@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-import structlog
+from structlog.testing import capture_logs
 
 from cloud_service.service.expiry import Endings
 from cloud_service.service.services import unix_time
@@ -166,12 +166,13 @@ def test_without_a_certificate_of_its_own_the_cloud_starts_nothing(cloud: CloudU
     assert "privet cloud join" in answer.json()["detail"]
 
 
+@pytest.mark.usefixtures("every_log_line")
 def test_people_see_and_read_in_the_log_when_certificates_end(cloud: CloudUnderTest) -> None:
     listed = cloud.people.get("/v1/hospitals").json()["hospitals"]
     ends = {hospital["id"]: hospital["certificate_until"] for hospital in listed}
     assert ends["h1"] == int(SOON.timestamp())
     assert ends["h2"] == int(VALIDITY.not_after.timestamp())
-    with structlog.testing.capture_logs() as lines:
+    with capture_logs() as lines:
         Endings(cloud.services.database, cloud.services.membership, unix_time).tell()
         assert not [line for line in lines if line["event"] == "certificate ends"]
         Endings(cloud.services.database, cloud.services.membership, lambda: BEFORE).tell()

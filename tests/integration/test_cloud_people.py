@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx2
 import pytest
-import structlog
 from structlog.testing import capture_logs
 
 from shared.errors import ErrorCode
@@ -287,15 +286,6 @@ def test_tree_only_where_the_study_publishes_it(cloud: CloudUnderTest, done: dic
     answer = cloud.people.post(f"/v1/jobs/{done['public']}/predict", json=record).json()
     assert (answer["label"], answer["note"]) == ("both", None)
     assert "counts" not in json.dumps(tree)
-
-
-@pytest.fixture
-def every_log_line() -> Iterator[None]:
-    """Other tests of this process may have turned the log down."""
-    before = structlog.get_config()
-    structlog.reset_defaults()
-    yield
-    structlog.configure(**before)
 
 
 @pytest.mark.usefixtures("every_log_line")
