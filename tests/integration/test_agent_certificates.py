@@ -103,6 +103,7 @@ def test_a_roster_with_an_expired_certificate_is_refused_and_a_started_job_goes_
         opened(first, LATE).run()  # with a job to finish it starts
 
 
+@pytest.mark.long
 def test_a_certificate_renewed_in_the_middle_of_a_job(founded_federation: Founded, tmp_path: Path) -> None:
     records = tmp_path / "records"
     records.mkdir()

@@ -188,6 +188,7 @@ def test_for_a_person_it_draws_the_tree_and_says_what_was_learned(demo: Demo) ->
     assert str(demo.temporary) not in out
 
 
+@pytest.mark.long
 def test_a_file_with_header_and_dropped_column(demo: Demo, tmp_path: Path) -> None:
     case = reference("zoo")
     numbered = [(f"animal {number}", *row) for number, row in enumerate(case.rows)]
@@ -222,6 +223,7 @@ def renamed(tree: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
     return {"attribute": names[tree["attribute"]], "branches": branches}
 
 
+@pytest.mark.long
 def test_the_paper_profile_gives_the_same_tree(demo: Demo) -> None:
     run = demo.run("--profile", "paper", "--max-depth", "1")
     assert run.code == 0, run.err
@@ -230,6 +232,7 @@ def test_the_paper_profile_gives_the_same_tree(demo: Demo) -> None:
     assert run.document["bytes"]["contribution"] > 50_000
 
 
+@pytest.mark.long
 def test_numeric_columns_are_cut_at_public_points_and_chosen_by_gain_ratio(
     demo: Demo, tmp_path: Path
 ) -> None:
