@@ -139,6 +139,7 @@ class Relayed:
         self._fault: PeerError | InternalError | None = None
         self._stop = threading.Event()
         self._bad_tries = 0
+        self._is_forbidden = False
         self._told = ""
         self.cuts = 0
         self._thread = threading.Thread(target=self._keep, name="relay", daemon=True)
@@ -206,7 +207,7 @@ class Relayed:
         except NoWebSocketError as error:
             if self._way == "websocket":
                 raise BusyError(f'{error}; channel = "auto" would fall back to long polls') from None
-            self._bad_tries = _BAD_TRIES
+            self._bad_tries, self._is_forbidden = _BAD_TRIES, True
             self._say(f"{error}; falling back to long polls")
             return self._opened(self._door.long_poll(), "long polls")
         except BusyError as busy:
@@ -239,9 +240,11 @@ class Relayed:
             with self._lock:
                 self._carrier = None
                 self._waiting.extendleft(reversed(carrier.unsent()))
+            was_short = time.monotonic() - began < _SHORT_LIFE_SECONDS and not self._stop.is_set()
             if self._bad_tries < _BAD_TRIES:
-                was_short = time.monotonic() - began < _SHORT_LIFE_SECONDS and not self._stop.is_set()
                 self._bad_tries = self._bad_tries + 1 if was_short else 0
+            elif was_short and not self._is_forbidden:
+                self._bad_tries = 0  # long polls are cut as well, so it was not the WebSocket's fault
             self.cuts += 1
             self._wake_all()
 

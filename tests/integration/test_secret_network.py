@@ -35,7 +35,8 @@ def run_job(federation: LocalFederation, folder: Path, **options: Any) -> None:
     assert {model.tree_sha256 for model in outcome.models.values()} == {expected}
 
 
-@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 12))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(1, 12))
 def test_connections_to_the_cloud_are_cut_and_delayed(tmp_path: Path, seed: int) -> None:
     with (
         local_federation(tmp_path / "federation", HOSPITALS, start=False) as federation,
