@@ -73,6 +73,14 @@ def poll_code(hospital: HttpHospital) -> tuple[int, str, str]:
     return answer.status_code, body.get("code", ""), body.get("detail", "")
 
 
+def accept_a_job(cloud: CloudUnderTest, hospitals: list[HttpHospital]) -> None:
+    """A job of the three that all of them have accepted."""
+    cloud.job(invited=list(THREE))
+    for hospital in hospitals:
+        hospital.fetch(wait=5)
+        hospital.send_all()
+
+
 def test_an_expired_certificate_begins_nothing(cloud: CloudUnderTest) -> None:
     with hospitals_of(cloud, dealt(*THREE)) as hospitals:
         first = hospitals[0]
@@ -96,10 +104,7 @@ def test_an_expired_certificate_begins_nothing(cloud: CloudUnderTest) -> None:
 
 def test_a_job_that_runs_across_the_end_is_finished(cloud: CloudUnderTest) -> None:
     with hospitals_of(cloud, dealt(*THREE)) as hospitals:
-        cloud.job(invited=list(THREE))
-        for hospital in hospitals:
-            hospital.fetch(wait=5)
-            hospital.send_all()
+        accept_a_job(cloud, hospitals)
         for hospital in hospitals:
             hospital.fetch(wait=5)
         set_time(cloud, AFTER)
@@ -110,10 +115,7 @@ def test_a_job_that_runs_across_the_end_is_finished(cloud: CloudUnderTest) -> No
 
 def test_a_certificate_renewed_in_a_job_does_not_end_it(cloud: CloudUnderTest) -> None:
     with hospitals_of(cloud, dealt(*THREE)) as hospitals:
-        cloud.job(invited=list(THREE))
-        for hospital in hospitals:
-            hospital.fetch(wait=5)
-            hospital.send_all()
+        accept_a_job(cloud, hospitals)
         hospitals[0].fetch(wait=5)
         set_time(cloud, AFTER)
         reissue(cloud.parties, "h1", VALIDITY.not_after, 101)
@@ -127,10 +129,7 @@ def test_a_certificate_renewed_in_a_job_does_not_end_it(cloud: CloudUnderTest) -
 
 def test_new_keys_shut_out_the_old_ones_in_a_running_job(cloud: CloudUnderTest) -> None:
     with hospitals_of(cloud, dealt(*THREE)) as hospitals:
-        cloud.job(invited=list(THREE))
-        for hospital in hospitals:
-            hospital.fetch(wait=5)
-            hospital.send_all()
+        accept_a_job(cloud, hospitals)
         hospitals[0].fetch(wait=5)
         old, fresh = cloud.parties.identities["h1"], IdentityKey.generate()
         reissue(cloud.parties, "h1", VALIDITY.not_after, 102, fresh)
