@@ -1,0 +1,14 @@
+"""Replicas: leases of jobs and homes of relays."""
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    pass
+
+
+def downgrade() -> None:
+    pass
