@@ -283,9 +283,20 @@ class AuditRecord(Base):
     """The job's log: `hash` = SHA-256(hash of the record before || record), from 32 zero bytes on."""
 
     __tablename__ = "audit"
+    __table_args__ = (Index("ix_audit_job_hash", "job", "hash"),)
 
     job: Mapped[JobRef] = mapped_column(primary_key=True)
     number: Mapped[Large] = mapped_column(primary_key=True)
+    record: Mapped[Raw]
+    hash: Mapped[Hex32]
+
+
+class ActRecord(Base):
+    """The log of administrative acts over the whole cloud, chained as a job's log is."""
+
+    __tablename__ = "acts"
+
+    number: Mapped[Large] = mapped_column(primary_key=True, autoincrement=False)
     record: Mapped[Raw]
     hash: Mapped[Hex32]
 
