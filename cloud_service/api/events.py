@@ -6,16 +6,17 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.caller import Person, Use
+from cloud_service.api.caller import Use, may
 from cloud_service.api.job_models import EventList, event_of
 from cloud_service.api.problems import responses
 from cloud_service.service.notifier import story_of
+from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.services import Services
 from shared.wire.base import MAX_INTEGER
 
@@ -35,13 +36,13 @@ _STREAM: Final = "text/event-stream"
             "description": f"A page of events, or with `Accept: {_STREAM}` a stream that stays open",
             "content": {_STREAM: {"schema": {"type": "string"}}},
         },
-        **responses(401, 404, 422, 429, 503),
+        **responses(401, 403, 404, 422, 429, 503),
     },
 )
 async def events(
     request: Request,
     services: Use,
-    _person: Person,
+    _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
     job_id: str,
     after: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="Id of the last event seen.")] = 0,
     wait: Annotated[float, Query(ge=0, le=60, description="Of a page: seconds to wait for news.")] = 0,

@@ -15,9 +15,10 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
 from cloud_service.api.body import read_bytes
-from cloud_service.api.caller import Person, Use
+from cloud_service.api.caller import Use, may
 from cloud_service.api.problems import CODE_KEY, of_peer_error, problem, responses
 from cloud_service.service.mailboxes import Mailbox
+from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.services import Services
 from shared.errors import ErrorCode, PeerError
@@ -166,9 +167,11 @@ class TrafficOut(BaseModel):
     "/v1/jobs/{job_id}/traffic",
     tags=["people"],
     summary="How much members of a job passed to one another",
-    responses=responses(401, 404, 429, 503),
+    responses=responses(401, 403, 404, 429, 503),
 )
-def traffic(services: Use, _person: Person, job_id: str) -> TrafficOut:
+def traffic(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))], job_id: str
+) -> TrafficOut:
     """Sizes and times of sealed frames, while the job runs and a few minutes after; content is sealed end to end."""
     services.jobs.get(job_id)
     pairs = [

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from cloud_service.api.body import read_body
-from cloud_service.api.caller import Person, Use
+from cloud_service.api.caller import Use, may
 from cloud_service.api.problems import responses
 from cloud_service.service.hospitals import HospitalView
+from cloud_service.service.permissions import Caller, Permission
 from shared.protocol.polling import SignedRegistration
 
 router = APIRouter()
@@ -79,7 +80,11 @@ def register(services: Use, signed: Annotated[SignedRegistration, Depends(regist
     return _out(services.hospitals.register(signed))
 
 
-@router.get("/v1/hospitals", tags=["people"], summary="List hospitals", responses=responses(401, 429, 503))
-def hospitals(services: Use, _person: Person) -> HospitalList:
+@router.get(
+    "/v1/hospitals", tags=["people"], summary="List hospitals", responses=responses(401, 403, 429, 503)
+)
+def hospitals(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.HOSPITALS_READ))]
+) -> HospitalList:
     """Every hospital that has registered."""
     return HospitalList(hospitals=[_out(view) for view in services.hospitals.all()])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
-from cloud_service.api.caller import Person, Use
+from cloud_service.api.caller import Use, may
 from cloud_service.api.job_models import JobIn, JobList, JobOut, job_of, summary_of
 from cloud_service.api.problems import responses
+from cloud_service.service.permissions import Caller, Permission
 from shared.ids import ID_PATTERN
 from shared.protocol.states import CloudState
 
@@ -21,34 +22,42 @@ router = APIRouter(tags=["people"])
     summary="Start a job",
     responses=responses(400, 401, 403, 404, 422, 429, 503),
 )
-def start(services: Use, _person: Person, study_id: str, plan: JobIn) -> JobOut:
+def start(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn
+) -> JobOut:
     """Invite hospitals to grow one tree under a study. Their agents decide by their own policies."""
     stored = services.jobs.start(services.studies.get(study_id), plan.plan())
     return job_of(stored, services.jobs.costs(stored.job.manifest.job))
 
 
-@router.get("/v1/jobs", summary="List jobs", responses=responses(401, 404, 422, 429, 503))
+@router.get("/v1/jobs", summary="List jobs", responses=responses(401, 403, 404, 422, 429, 503))
 def jobs(
     services: Use,
-    _person: Person,
+    caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
     study: Annotated[str | None, Query(pattern=ID_PATTERN)] = None,
     state: CloudState | None = None,
     before: Annotated[str | None, Query(description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> JobList:
     """Jobs from the newest on."""
-    found = services.jobs.page(study=study, state=state, before=before, limit=limit)
+    if before is not None:
+        services.sight.job(caller, before)
+    found = services.jobs.page(study=study, state=state, before=before, limit=limit, hospital=caller.hospital)
     following = found[-1].job.manifest.job if len(found) == limit else None
     return JobList(jobs=[summary_of(stored) for stored in found], next=following)
 
 
-@router.get("/v1/jobs/{job_id}", summary="One job", responses=responses(401, 404, 429, 503))
-def job(services: Use, _person: Person, job_id: str) -> JobOut:
+@router.get("/v1/jobs/{job_id}", summary="One job", responses=responses(401, 403, 404, 429, 503))
+def job(services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))], job_id: str) -> JobOut:
     """State, round, who is waited for, since when and until when, and what it has cost."""
     return job_of(services.jobs.get(job_id), services.jobs.costs(job_id))
 
 
-@router.post("/v1/jobs/{job_id}/cancel", summary="Cancel a job", responses=responses(401, 404, 409, 429, 503))
-def cancel(services: Use, _person: Person, job_id: str) -> JobOut:
+@router.post(
+    "/v1/jobs/{job_id}/cancel", summary="Cancel a job", responses=responses(401, 403, 404, 409, 429, 503)
+)
+def cancel(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], job_id: str
+) -> JobOut:
     """End a job without a tree; every agent is told."""
     return job_of(services.jobs.cancel(job_id), services.jobs.costs(job_id))

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse
 from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.refusals import (
     ConflictError,
+    ForbiddenError,
     NotPublishedError,
     NotSignedInError,
     UnknownThingError,
@@ -65,6 +66,7 @@ TITLES: Final[Mapping[str, str]] = {
     "audit_unavailable": "Nothing can be recorded now",
     "invalid_input": "The input breaks a rule",
     "not_signed_in": "A token is needed",
+    "forbidden": "Not allowed to this role",
     "not_published": "Not published",
     "not_found": "Not found",
     "conflict": "It contradicts what is there",
@@ -154,6 +156,7 @@ _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
     ConflictError: (409, "conflict"),
     NotPublishedError: (403, "not_published"),
     NotSignedInError: (401, "not_signed_in"),
+    ForbiddenError: (403, "forbidden"),
 }
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field
 
-from cloud_service.api.caller import Person, Use
+from cloud_service.api.caller import Use, may
 from cloud_service.api.problems import responses
+from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.studies import StudyView
 from shared.ids import ID_PATTERN
 from shared.wire.manifest import Disclosure, SchemaSpec
@@ -80,9 +81,11 @@ def _out(view: StudyView) -> StudyOut:
     "/v1/studies",
     status_code=201,
     summary="Create a study",
-    responses=responses(400, 401, 409, 413, 422, 429, 503),
+    responses=responses(400, 401, 403, 409, 413, 422, 429, 503),
 )
-def create(services: Use, _person: Person, study: StudyIn) -> StudyOut:
+def create(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.STUDIES_WRITE))], study: StudyIn
+) -> StudyOut:
     """Keep an approved question with its schema. A study is never changed; the same again is answered alike."""
     view = StudyView(
         id=study.id,
@@ -96,13 +99,17 @@ def create(services: Use, _person: Person, study: StudyIn) -> StudyOut:
     return _out(services.studies.create(view))
 
 
-@router.get("/v1/studies", summary="List studies", responses=responses(401, 429, 503))
-def studies(services: Use, _person: Person) -> StudyList:
-    """Every study."""
-    return StudyList(studies=[_out(view) for view in services.studies.all()])
+@router.get("/v1/studies", summary="List studies", responses=responses(401, 403, 429, 503))
+def studies(services: Use, caller: Annotated[Caller, Depends(may(Permission.STUDIES_READ))]) -> StudyList:
+    """Every study; for a hospital's steward those under which it was invited."""
+    seen = services.sight.studies(caller)
+    views = [view for view in services.studies.all() if seen is None or view.id in seen]
+    return StudyList(studies=[_out(view) for view in views])
 
 
-@router.get("/v1/studies/{study_id}", summary="One study", responses=responses(401, 404, 429, 503))
-def study(services: Use, _person: Person, study_id: str) -> StudyOut:
+@router.get("/v1/studies/{study_id}", summary="One study", responses=responses(401, 403, 404, 429, 503))
+def study(
+    services: Use, _caller: Annotated[Caller, Depends(may(Permission.STUDIES_READ))], study_id: str
+) -> StudyOut:
     """A study with its schema."""
     return _out(services.studies.get(study_id))

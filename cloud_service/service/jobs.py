@@ -156,13 +156,21 @@ class Jobs:
             return journal.costs(connection, job_id)
 
     def page(
-        self, *, study: str | None, state: CloudState | None, before: str | None, limit: int
+        self,
+        *,
+        study: str | None,
+        state: CloudState | None,
+        before: str | None,
+        limit: int,
+        hospital: str | None = None,
     ) -> list[StoredJob]:
-        """Jobs from the newest on. Args: before: the last job of the page before."""
+        """Jobs from the newest on. Args: before: the last job of the page before. hospital: only those inviting it."""
         last = None if before is None else self.get(before)
         cursor = None if last is None else (last.created, last.job.manifest.job)
         with self.database.read() as connection:
-            return jobs.page(connection, study=study, state=state, before=cursor, limit=limit)
+            return jobs.page(
+                connection, study=study, state=state, before=cursor, limit=limit, hospital=hospital
+            )
 
     def cancel(self, job_id: str) -> StoredJob:
         """Stop a job. Raises: UnknownThingError. ConflictError: it is over already."""

@@ -19,3 +19,7 @@ class NotPublishedError(PrivetError):
 
 class NotSignedInError(PrivetError):
     """No token, or one that is not known or was revoked."""
+
+
+class ForbiddenError(PrivetError):
+    """Signed in, but without the permission; the text says which one, and which roles have it."""

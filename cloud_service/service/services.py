@@ -24,6 +24,7 @@ from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
+from cloud_service.service.sight import Sight
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
 from cloud_service.service.tokens import Tokens
@@ -51,6 +52,7 @@ class Services:
     relay: Relay
     progress: ProgressDoor
     tokens: Tokens
+    sight: Sight
     summer: Summer
     housekeeper: Housekeeper
     workers: tuple[Worker, ...]
@@ -105,6 +107,7 @@ def build_services(
         relay=relay,
         progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
         tokens=Tokens(database, rates, clock),
+        sight=Sight(database),
         summer=summer,
         housekeeper=housekeeper,
         workers=(

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 
+from cloud_service.service.permissions import Caller, Role, caller_of
 from cloud_service.service.rates import Rates
 from cloud_service.service.refusals import NotSignedInError
 from cloud_service.store import directory
@@ -59,15 +60,15 @@ class Tokens:
                 remedy="See the labels: privet cloud token list FOLDER",
             )
 
-    def recognise(self, token: str) -> str:
-        """The label of a living token. Raises: NotSignedInError. RateLimitedError."""
+    def recognise(self, token: str) -> Caller:
+        """Who holds a living token. Raises: NotSignedInError. RateLimitedError."""
         with self.database.read() as connection:
             # Looked up by hash: how long the look-up takes says nothing about the token.
             label = directory.token_label(connection, _digest(token))
         if label is None:
             raise NotSignedInError("the token is not known here, or was revoked")
         self.rates.spend(f"token {label}")
-        return label
+        return caller_of(label, list(Role), None)
 
 
 def _digest(token: str) -> str:

@@ -102,13 +102,18 @@ def page(
     state: CloudState | None,
     before: tuple[int, str] | None,
     limit: int,
+    hospital: str | None = None,
 ) -> list[StoredJob]:
-    """Jobs from the newest on. `before`: creation time and id of the last job of the page before."""
+    """Jobs from the newest on. `before`: creation time and id of the last job of the page before. `hospital`: only
+    jobs that invite it.
+    """
     query = select(_JOBS).order_by(_J.created.desc(), _J.id.desc()).limit(limit)
     if study is not None:
         query = query.where(_J.study == study)
     if state is not None:
         query = query.where(_J.state == state.value)
+    if hospital is not None:
+        query = query.where(_J.id.in_(select(_M.job).where(_M.agent == hospital)))
     if before is not None:
         query = query.where(tuple_(_J.created, _J.id) < before)
     return [_stored(connection, row) for row in connection.execute(query).all()]
