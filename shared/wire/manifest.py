@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel, is_absent
 from shared.wire.base import DecimalText as Decimal
+from shared.wire.noise import NoiseSpec, noise_fault
 from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
 
 MAX_AGENTS: Final = 1024
@@ -117,6 +118,7 @@ class Manifest(WireModel):
     created: Annotated[int, Field(ge=0)]
     expires: Annotated[int, Field(ge=0)]
     secret: Annotated[SecretSpec | None, Field(exclude_if=is_absent)] = None
+    noise: Annotated[NoiseSpec | None, Field(exclude_if=is_absent)] = None
 
     @property
     def is_secret(self) -> bool:
@@ -133,7 +135,20 @@ class Manifest(WireModel):
             )
         if self.secret is not None:
             self._check_secret(self.secret)
+        if self.noise is not None:
+            self._check_noise(self.noise)
         return self
+
+    def _check_noise(self, noise: NoiseSpec) -> None:
+        reason = noise_fault(
+            noise,
+            hardened=self.profile == "hardened",
+            skip_known=self.skip_known,
+            invited=len(self.invited),
+            min_hospitals=self.min_hospitals,
+        )
+        if reason is not None:
+            raise ValueError(reason)
 
     def _check_secret(self, secret: SecretSpec) -> None:
         strangers = {*secret.compute_parties, *(secret.result_parties or [])} - set(self.invited)
