@@ -17,13 +17,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
 from typer.exceptions import TyperException
 
-from shared.errors import InputError, InternalError, JobFailure, PeerError, TemporaryError, kind_and_place
+from shared.errors import (
+    InputError,
+    InternalError,
+    JobFailure,
+    PeerError,
+    PrivetError,
+    TemporaryError,
+    kind_and_place,
+)
 from shared.reports import Report
 
 
@@ -42,7 +50,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error as it is printed: title, detail, and where it applies the code and the remedy."""
+    """An error as it is printed: title, detail, and where it applies code, remedy and the number of its page."""
 
     exit_code: ExitCode
     title: str
@@ -50,6 +58,7 @@ class Problem:
     code: str = ""
     where: str = ""
     remedy: str = ""
+    number: str = ""
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -61,18 +70,32 @@ class Problem:
             "code": self.code,
             "where": self.where,
             "remedy": self.remedy,
+            "number": self.number,
+            "help": self.help,
             "exit_code": int(self.exit_code),
         }
         return {key: value for key, value in members.items() if value != ""}
 
     @property
+    def help(self) -> str:
+        """The command that shows the page of its number."""
+        return f"privet explain {self.number}" if self.number else ""
+
+    @property
     def text(self) -> str:
         """One paragraph for a person."""
-        return f"{self.title}: {self.detail}"
+        if not self.number:
+            return f"{self.title}: {self.detail}"
+        return f"{self.title} [{self.number}]: {self.detail.rstrip('.')}. More: {self.help}"
 
 
 def problem_of(error: Exception) -> Problem:
     """The problem that an error is, by whose fault it is (shared.errors)."""
+    problem = _problem_of(error)
+    return replace(problem, number=error.number) if isinstance(error, PrivetError) else problem
+
+
+def _problem_of(error: Exception) -> Problem:
     match error:
         case InputError():
             return Problem(

@@ -4,11 +4,14 @@
 `TemporaryError` is nobody's (try later), `InputError` is the user's (fix the file or setting named).
 No class here knows an HTTP status; `cloud_service.api.problems` maps codes to problem documents.
 The text of an error names ids, rounds, files, lines and columns, never a count, row, share or key.
+An error that keeps a program from starting has a number, such as `C012`, under which `privet explain` has a page.
 """
 
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 
 
@@ -48,7 +51,9 @@ class JobCode(StrEnum):
 
 
 class PrivetError(Exception):
-    """Root of every error Privet raises on purpose."""
+    """Root of every error Privet raises on purpose. `number`: of its help page, where it has one."""
+
+    number: str = ""
 
 
 class InternalError(PrivetError):
@@ -74,23 +79,35 @@ class JobFailure(PrivetError):  # noqa: N818 - the field's word: a job fails, it
 class TemporaryError(PrivetError):
     """Nobody's fault: the same request may succeed later."""
 
-    def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
+    def __init__(self, message: str, *, retry_after_seconds: float | None = None, number: str = "") -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+        self.number = number
 
 
 class InputError(PrivetError):
     """A file, setting or argument of the user is wrong; the text names it, and the remedy.
 
     Args: message: what was expected and what came (no values of records).
-        where: file, line, column or setting. remedy: the next step, as a sentence.
+        where: file, line, column or setting. remedy: the next step, as a sentence. number: of its help page.
     """
 
-    def __init__(self, message: str, *, where: str = "", remedy: str = "") -> None:
+    def __init__(self, message: str, *, where: str = "", remedy: str = "", number: str = "") -> None:
         sentence = f"{message.rstrip('.')}. {remedy}" if remedy else message
         super().__init__(f"{where}: {sentence}" if where else sentence)
         self.where = where
         self.remedy = remedy
+        self.number = number
+
+
+@contextmanager
+def numbered(number: str) -> Iterator[None]:
+    """Give this number to an error of ours that leaves the context without one."""
+    try:
+        yield
+    except PrivetError as error:
+        error.number = error.number or number
+        raise
 
 
 def kind_and_place(error: Exception) -> str:
