@@ -321,3 +321,18 @@ class PublishedTree(Base):
     agent: Mapped[Name] = mapped_column(primary_key=True)
     sha256: Mapped[Hex32]
     tree: Mapped[Long]
+
+
+class Lease(Base):
+    """One kind of work of one job that a single replica does at a time; nobody has it once `until` is past.
+
+    `until`: Unix milliseconds of the database's own clock. No foreign key: it says nothing about a job.
+    """
+
+    __tablename__ = "leases"
+
+    kind: Mapped[Word] = mapped_column(primary_key=True)
+    job: Mapped[JobKey] = mapped_column(primary_key=True)
+    holder: Mapped[Word]
+    address: Mapped[Long]
+    until: Mapped[Large]
