@@ -214,7 +214,8 @@ class Journal:
     def remember_roster(self, records_identity: str, roster: Sequence[str], job: str) -> None:
         """Sums or a tree over these records and this roster were seen (rule A4)."""
         self._write(
-            "INSERT OR IGNORE INTO seen_rosters VALUES (?, ?, ?)", (records_identity, ",".join(roster), job)
+            "INSERT OR IGNORE INTO seen_rosters (records_identity, roster, job) VALUES (?, ?, ?)",
+            (records_identity, ",".join(roster), job),
         )
 
     def seen_rosters(self, records_identity: str) -> list[tuple[str, ...]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal, Tally
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal, Tally, schema, steps
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError, JobCode
 from shared.protocol.envelopes import Address, Chain, Sealed, seal
@@ -178,3 +178,39 @@ def test_tallies_add_up() -> None:
     )
     assert (total.seconds, total.sent) == ({"count": 1.5, "encrypt": 2.0}, {"contribution": 10})
     assert Tally.from_json(total.to_json()) == total
+
+
+def test_a_journal_of_the_first_version_takes_the_steps_that_it_lacks(tmp_path: Path) -> None:
+    first, path = steps.STEPS[0], tmp_path / "journal.sqlite3"
+    old = sqlite3.connect(path)
+    old.executescript(first)
+    old.execute("INSERT INTO seen_rosters VALUES ('records', 'h1,h2,h3', 'job')")
+    old.execute("PRAGMA user_version = 1")
+    old.commit()
+    old.close()
+    (tmp_path / "new").mkdir()
+    with Journal.open(tmp_path) as upgraded:
+        (version,) = upgraded.connection.execute("PRAGMA user_version").fetchone()
+        assert version == len(steps.STEPS)
+        assert upgraded.seen_rosters("records") == [("h1", "h2", "h3")]
+        with Journal.open(tmp_path / "new") as fresh:
+            assert _tables(fresh) == _tables(upgraded)
+
+
+def _tables(journal: Journal) -> list[object]:
+    return journal.connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+def test_a_step_that_fails_leaves_the_journal_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "STEPS", (steps.STEPS[0],))
+    monkeypatch.setattr(schema, "VERSION", 1)
+    Journal.open(tmp_path).connection.close()
+    monkeypatch.setattr(schema, "STEPS", (steps.STEPS[0], "CREATE TABLE one (n INTEGER); CREATE nonsense"))
+    monkeypatch.setattr(schema, "VERSION", 2)
+    with pytest.raises(InputError, match="cannot be opened"):
+        Journal.open(tmp_path)
+    raw = sqlite3.connect(tmp_path / "journal.sqlite3")
+    assert raw.execute("PRAGMA user_version").fetchone() == (1,)
+    assert raw.execute("SELECT count(*) FROM sqlite_master WHERE name = 'one'").fetchone() == (0,)
