@@ -5,8 +5,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from shared.errors import InputError
@@ -36,30 +37,64 @@ TEMPLATE: Final = f"""\
 # allow_paper_profile = false
 # max_wait_seconds = 25
 # requests_per_second = 200
+
+# Connections to the database that this process opens at most; all replicas together must fit the server's limit.
+# database_connections = 30
+# drain_seconds = 1.0
+
+# Several replicas on one PostgreSQL: how the others reach this one (https, or http on this machine only), and the
+# certificate authority of their addresses where it is a private one.
+# [replica]
+# address = "https://10.0.0.5:8443"
+# ca_bundle = "replicas.crt"
 """
 
 
+class ReplicaSettings(BaseModel):
+    """Where the other replicas find this one: a URL, empty if they cannot. ca_bundle: PEM, beside the system's."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    address: Annotated[str, Field(pattern=r"^(https?://[^/?#@\s]+)?$")] = ""
+    ca_bundle: Path | None = None
+
+
 class Settings(BaseSettings):
-    """How this cloud runs. `folder` holds its keys and, by default, its database.
+    """How this cloud runs. Sizes in bytes, times in seconds."""
 
-    Sizes in bytes, times in seconds. `requests_per_second`: for each agent and each token; ten times as many may
-    come at once.
-    """
-
-    model_config = SettingsConfigDict(env_prefix="PRIVET_CLOUD_", extra="forbid", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
 
     folder: Path
+    """Of its keys and, by default, its database; an argument of every command."""
     host: str = "127.0.0.1"
+    """Address to listen on. Beyond this machine only with TLS, or behind a proxy that ends it."""
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
+    """Port to listen on; 0 takes a free one."""
     tls_certificate: Path | None = None
+    """PEM file with the certificate chain; relative to the folder. Goes with `tls_key`."""
     tls_key: Path | None = None
+    """PEM file with the private key of `tls_certificate`."""
     behind_proxy: bool = False
+    """A reverse proxy in front ends TLS, and nobody else can reach this address."""
     database_url: Annotated[str, Field(repr=False)] = ""
+    """SQLite in the folder unless another is named: `postgresql+psycopg://USER@HOST/NAME`. May hold a password, so
+    better in the environment or a secret file."""
     max_body_bytes: Annotated[int, Field(ge=2**16, le=2**30)] = 32 * 2**20
+    """Largest body of a request."""
     max_paper_body_bytes: Annotated[int, Field(ge=2**16, le=2**30)] = 64 * 2**20
+    """Largest body of a contribution in profile paper, which sends about 200 times more."""
     allow_paper_profile: bool = False
+    """Test data only: profile paper lets parties learn counts of single hospitals."""
     max_wait_seconds: Annotated[float, Field(gt=0, le=60)] = 25
+    """The longest that a poll of an agent is held open."""
     requests_per_second: Annotated[float, Field(gt=0)] = 200
+    """For each agent and each token; ten times as many may come at once."""
 
     @classmethod
     def settings_customise_sources(
@@ -88,6 +123,13 @@ class Settings(BaseSettings):
         )
 
     @property
+    def replica_address(self) -> str:
+        """Where other replicas reach this one; on one machine it need not be told."""
+        if self.replica.address or self.tls_files or not self.port or not is_loopback(self.host):
+            return self.replica.address.rstrip("/")
+        return f"http://{self.host}:{self.port}"
+
+    @property
     def tls_files(self) -> tuple[Path, Path] | None:
         """Certificate chain and key, as paths that do not depend on the working directory."""
         if self.tls_certificate is None or self.tls_key is None:
@@ -95,34 +137,71 @@ class Settings(BaseSettings):
         return self.folder / self.tls_certificate, self.folder / self.tls_key
 
 
+def all_settings() -> list[Setting]:
+    """Every setting of the cloud, for people."""
+    return settings_of(Settings, without=("folder",))
+
+
 def load_settings(folder: Path, **overrides: Any) -> Settings:
     """The settings of a cloud's folder; `overrides` come from the command line and win over all.
 
-    Raises: InputError: no such folder, not TOML, an unknown setting or a wrong value.
+    Raises: InputError: no such folder, not TOML, or all settings that are unknown or wrong.
     """
-    path = folder / SETTINGS_FILE
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise InputError(
-            "no settings here", where=str(path), remedy=f"Make the folder first: privet cloud init {folder}"
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"not valid TOML: {error}", where=str(path), remedy="Correct the line named."
-        ) from None
+    path, known = settings_path(folder), all_settings()
+    values = _read_toml(path, folder)
+    for name, content in _secrets(folder, known).items():
+        put(values, name, content)
+    check_variables(os.environ, known, PREFIX, others=OTHER_VARIABLES, number="C003")
     try:
         settings = Settings(**{**values, "folder": folder})
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
         raise InputError(
-            f"setting {name}: {first['msg']}",
+            faults_of(error),
             where=str(path),
-            remedy=f"Correct it there, or PRIVET_CLOUD_{name.upper()} in the environment.",
+            remedy=f"Correct it there, or in {PREFIX}* of the environment (privet cloud settings --markdown).",
+            number="C003",
         ) from None
     given = {name: value for name, value in overrides.items() if value is not None}
-    return settings.model_copy(update=given)
+    return settings.model_copy(update={**given, "folder": folder})
+
+
+def effective_settings(folder: Path) -> list[Effective]:
+    """What is in force in a folder, and where each value comes from. Raises: InputError: as `load_settings`."""
+    path, known = settings_path(folder), all_settings()
+    sources = [
+        ("environment", variables_set(os.environ, known, PREFIX)),
+        ("secret file", set(_secrets(folder, known))),
+        (path.name, paths_in(_read_toml(path, folder), known)),
+    ]
+    return [one for one in effective(load_settings(folder), sources) if one.path != "folder"]
+
+
+def _read_toml(path: Path, folder: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        again = "" if folder == DEFAULT_FOLDER else f" {folder}"
+        raise InputError(
+            "no settings that can be read here",
+            where=str(path),
+            remedy=f"Make the folder first: privet cloud init{again}",
+            number="C001",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"not valid TOML: {error}", where=str(path), remedy="Correct the line named.", number="C002"
+        ) from None
+
+
+def _secrets(folder: Path, known: list[Setting]) -> dict[str, str]:
+    """Settings that lie in files of their own, by path."""
+    found = {}
+    for secrets in secret_folders(folder):
+        for setting in known:
+            file = secrets / setting.file_name
+            if setting.path not in found and file.is_file():
+                found[setting.path] = file.read_text(encoding="utf-8").rstrip("\r\n")
+    return found
 
 
 def check_listening(settings: Settings) -> None:
@@ -133,16 +212,23 @@ def check_listening(settings: Settings) -> None:
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise InputError(
             "tls_certificate and tls_key belong together",
-            where=str(settings.folder / SETTINGS_FILE),
+            where=str(settings_path(settings.folder)),
             remedy="Give both files, or neither.",
+            number="C004",
         )
     for path in settings.tls_files or ():
         if not path.is_file():
-            raise InputError("no such file", where=str(path), remedy="Correct tls_certificate and tls_key.")
+            raise InputError(
+                "no such file",
+                where=str(path),
+                remedy="Correct tls_certificate and tls_key.",
+                number="C004",
+            )
     if settings.tls_files is None and not settings.behind_proxy and not is_loopback(settings.host):
         raise InputError(
             f"will not listen on {settings.host} without TLS",
-            where=str(settings.folder / SETTINGS_FILE),
+            where=str(settings_path(settings.folder)),
             remedy="Set tls_certificate and tls_key, or behind_proxy = true when a reverse proxy ends TLS, "
             'or host = "127.0.0.1".',
+            number="C005",
         )

@@ -26,11 +26,11 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from shared.errors import ErrorCode, InputError, TemporaryError
+from shared.errors import ErrorCode, InputError, InternalError, TemporaryError
 
 _BUSY_MILLISECONDS: Final = 10_000
-_POOL: Final = 20
-_OVERFLOW: Final = 30
+_CONNECTIONS: Final = 50
+_KEPT_OPEN: Final = 20
 _OUTBOX_LOCK: Final = 0x70726976
 """Key of the PostgreSQL advisory lock under which ids of the outbox are drawn."""
 
@@ -45,10 +45,13 @@ class AuditUnavailableError(TemporaryError):
 
 
 class Database:
-    """One engine. `read` and `write` give connections; leaving `write` without an exception commits."""
+    """One engine. `read` and `write` give connections; leaving `write` without an exception commits.
 
-    def __init__(self, url: str) -> None:
-        self.engine = _engine(url)
+    Args: connections: how many are open at most.
+    """
+
+    def __init__(self, url: str, connections: int = _CONNECTIONS) -> None:
+        self.engine = _engine(url, connections)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writing = self.engine.execution_options(privet_writes=True)
         self._one_writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
@@ -77,6 +80,28 @@ class Database:
             except (DBAPIError, PoolTimeoutError):
                 raise AuditUnavailableError from None
 
+    @contextmanager
+    def migrating(self, lock: int) -> Iterator[Connection]:
+        """A transaction that changes tables, one at a time over all processes; who comes second waits.
+
+        SQLite: foreign keys are checked at the end, because a table that is rebuilt is dropped in between.
+        Args: lock: key of a PostgreSQL advisory lock.
+        """
+        with self._writing.connect() as connection:
+            driver = connection.connection.driver_connection
+            if self.is_sqlite and driver is not None:
+                driver.execute("PRAGMA foreign_keys=OFF")
+            try:
+                with connection.begin():
+                    if not self.is_sqlite:
+                        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({lock})")
+                    yield connection
+                    if self.is_sqlite and connection.exec_driver_sql("PRAGMA foreign_key_check").first():
+                        raise InternalError("a step of the tables leaves rows that refer to nothing")
+            finally:
+                if self.is_sqlite and driver is not None:
+                    driver.execute("PRAGMA foreign_keys=ON")
+
     def lock_outbox(self, connection: Connection) -> None:
         """Let ids of the outbox become visible in their order, so that no reader's cursor passes one by.
 
@@ -97,12 +122,13 @@ class Database:
         self.engine.dispose()
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, connections: int) -> Engine:
     try:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
-        sizes = {"pool_size": _POOL, "max_overflow": _OVERFLOW, "pool_timeout": 10}
+        kept = min(connections, _KEPT_OPEN)
+        sizes = {"pool_size": kept, "max_overflow": connections - kept, "pool_timeout": 10}
         engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite", **sizes)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
         raise InputError(
