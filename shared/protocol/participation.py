@@ -124,6 +124,7 @@ def rules_of(manifest: Manifest) -> GrowthRules:
         max_depth=manifest.max_depth,
         split_on_zero_gain=manifest.split_on_zero_gain,
         skip_known=manifest.skip_known and manifest.profile != "paper",
+        noisy=manifest.noise is not None,
     )
 
 

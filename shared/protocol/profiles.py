@@ -53,6 +53,7 @@ def contribution_body(
         participation.ephemeral_private,
         {peer.id: peer.ephemeral for peer in participation.peers() if peer.id != participation.own},
         seed,
+        noisy=participation.manifest.noise is not None,
     )
     wrapped = _wrapping_key(participation).wrap(seed, context.seed_label(participation.own))
     return Contribution(
@@ -76,7 +77,9 @@ def open_sums(participation: Participation, body: Aggregate, keys: RoundKeys, hi
         if len(raw) != slots:
             raise PeerError(ErrorCode.MALFORMED, f"aggregate: expected {slots} ciphertexts, got {len(raw)}")
         return paper.open_matrix(keys.cipher, raw)
-    return aggregate.open_aggregate(keys.cipher, participation.context(hidden), keys.secret, slots, raw)
+    noisy = participation.manifest.noise is not None
+    context = participation.context(hidden)
+    return aggregate.open_aggregate(keys.cipher, context, keys.secret, slots, raw, noisy=noisy)
 
 
 def statement_body(participation: Participation, hidden: bytes) -> Decision | Notify:

@@ -59,7 +59,13 @@ def sum_contributions(
 
 
 def open_aggregate(
-    cipher: CountCipher, context: RoundContext, secret: bytes, slots: int, ciphertexts: Sequence[bytes]
+    cipher: CountCipher,
+    context: RoundContext,
+    secret: bytes,
+    slots: int,
+    ciphertexts: Sequence[bytes],
+    *,
+    noisy: bool = False,
 ) -> list[int]:
     """The summed cells, after all checks of section 6.3 that need no other message.
 
@@ -67,7 +73,8 @@ def open_aggregate(
     the sparse one must then encrypt is known, and one batch check compares. When it fails, everything is
     decrypted in the order of section 6.3, which names the fault.
 
-    Args: secret: G. slots: cells of the round, at least 1. ciphertexts: J+1, as the cloud sent them.
+    Args: secret: G. slots: cells of the round, at least 1. ciphertexts: J+1, as the cloud sent them. noisy: the sums
+        carry noise; what comes out below 0 counts as 0 (section 6.6).
     Raises: JobFailure: `tag_mismatch` (also for other than J+1 valid ciphertexts), `roster_digits`,
         `range_violation` (also for leftovers).
     """
@@ -83,7 +90,8 @@ def open_aggregate(
     differences = [add_plaintext(public, integers[j], -plaintexts[j]) for j in compared]
     if not cipher.all_zero(differences):
         data = _checked_in_full(cipher, context, secret, slots, ciphertexts)
-    return _in_range(_digits(data, slots, public))
+    cells = _digits(data, slots, public)
+    return _in_range([max(0, cell) for cell in cells] if noisy else cells)
 
 
 def _decrypt_data(cipher: CountCipher, ciphertexts: Sequence[bytes], slots: int) -> tuple[list[int], int]:

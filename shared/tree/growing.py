@@ -101,7 +101,7 @@ class Growth:
 
     def _advance(self, counts: Sequence[int]) -> Growth:
         """One level: assemble, check, decide, open the children."""
-        tables = assemble(self.schema, self.frontier, self.parents, counts)
+        tables = assemble(self.schema, self.frontier, self.parents, counts, noisy=self.rules.noisy)
         level = tuple(
             decide(node.path, tables[node.path], node.majority_above, self.rules) for node in self.frontier
         )
