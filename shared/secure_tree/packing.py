@@ -17,7 +17,7 @@ MAX_COUNT: Final = 2**36
 MAX_SUM: Final = 2**46
 """Greatest summed cell."""
 MAX_NOISE: Final = 2**36
-"""Greatest noise on one hospital's count either way: 2048 deviations of the noisiest sum that a manifest may ask for."""
+"""Greatest noise on one hospital's count either way: 2048 deviations of the noisiest sum that there may be."""
 _MODULUS_MARGIN_BITS: Final = 2
 _SLOT_BYTES: Final = SLOT_BITS // 8
 _HALF: Final = 1 << (SLOT_BITS - 1)

@@ -15,8 +15,8 @@ class GrowthRules:
     """The manifest's rules of growth; the defaults are the protocol's.
 
     `min_node`: fewer records make a leaf. `min_child`: least records of a non-empty child. `max_depth`:
-    questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others. `noisy`: the sums
-    carry noise, so they need not agree with each other.
+    questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others. `noisy`: the
+    sums carry noise, so they need not agree with each other.
     """
 
     criterion: Criterion = "information-gain"
