@@ -1,7 +1,7 @@
 """How the journal's tables came to be, step by step: number n brings a journal of version n - 1 to version n.
 
-A new journal takes all steps, an older one those that it lacks, in one transaction. Steps are appended and never edited,
-because journals in the field have taken them; the number of steps is the version. A step is SQL, its statements
+A new journal takes all steps, an older one those that it lacks, in one transaction. Steps are appended and never
+edited, because journals in the field have taken them; the number of steps is the version. A step is SQL, its statements
 parted by semicolons, without BEGIN and COMMIT.
 """
 

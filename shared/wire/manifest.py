@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel, is_absent
 from shared.wire.base import DecimalText as Decimal
+from shared.wire.consent import MAX_CONSENTS, SignedConsent
 from shared.wire.noise import NoiseSpec, noise_fault
 from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
 
@@ -89,7 +90,11 @@ class Deadlines(WireModel):
 
 
 class Manifest(WireModel):
-    """A job as its members agree to it. `cloud_certificate` lets an agent check the whole chain offline."""
+    """A job as its members agree to it. `cloud_certificate` lets an agent check the whole chain offline.
+
+    `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster differs
+    from an earlier one over the same records (rule A4).
+    """
 
     v: Literal[1] = 1
     job: Hex16
@@ -119,6 +124,10 @@ class Manifest(WireModel):
     expires: Annotated[int, Field(ge=0)]
     secret: Annotated[SecretSpec | None, Field(exclude_if=is_absent)] = None
     noise: Annotated[NoiseSpec | None, Field(exclude_if=is_absent)] = None
+    study_sha256: Annotated[Hex32 | None, Field(exclude_if=is_absent)] = None
+    consents: Annotated[
+        list[SignedConsent] | None, Field(min_length=1, max_length=MAX_CONSENTS, exclude_if=is_absent)
+    ] = None
 
     @property
     def is_secret(self) -> bool:
