@@ -1,19 +1,44 @@
-"""Settings of the cloud: `cloud.toml` in its folder, overruled by `PRIVET_CLOUD_*` in the environment."""
+"""Settings of the cloud: `cloud.toml`, files with one secret each, and `PRIVET_CLOUD_*` in the environment.
+
+The environment wins over secret files, and these over `cloud.toml`. Members of a section are named with two
+underscores, such as `PRIVET_CLOUD_REPLICA__ADDRESS`. Where the files are is said by `cloud_service.places`.
+"""
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from cloud_service.places import (
+    DEFAULT_FOLDER,
+    OTHER_VARIABLES,
+    PREFIX,
+    SETTINGS_FILE,
+    secret_folders,
+    settings_path,
+)
+from shared.configuring import (
+    Effective,
+    Setting,
+    check_variables,
+    effective,
+    faults_of,
+    paths_in,
+    put,
+    settings_of,
+    variables_set,
+)
 from shared.errors import InputError
 from shared.hosts import is_loopback
 
-SETTINGS_FILE: Final = "cloud.toml"
+__all__ = ["SETTINGS_FILE", "Settings", "check_listening", "effective_settings", "load_settings"]
+
 DATABASE_FILE: Final = "cloud.db"
 DEFAULT_PORT: Final = 8443
 
@@ -51,12 +76,20 @@ TEMPLATE: Final = f"""\
 
 
 class ReplicaSettings(BaseModel):
-    """Where the other replicas find this one: a URL, empty if they cannot. ca_bundle: PEM, beside the system's."""
+    """Where the other replicas find this one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     address: Annotated[str, Field(pattern=r"^(https?://[^/?#@\s]+)?$")] = ""
+    """Base URL under which the other replicas reach this one: https, or http on this machine only."""
     ca_bundle: Path | None = None
+    """PEM file of a private certificate authority of the replicas' addresses, beside those of the system."""
+
+    @model_validator(mode="after")
+    def _safe(self) -> ReplicaSettings:
+        if self.address.startswith("http:") and not is_loopback(urlsplit(self.address).hostname or ""):
+            raise ValueError("address: http:// is for replicas on this machine only; use https://")
+        return self
 
 
 class Settings(BaseSettings):
@@ -95,6 +128,11 @@ class Settings(BaseSettings):
     """The longest that a poll of an agent is held open."""
     requests_per_second: Annotated[float, Field(gt=0)] = 200
     """For each agent and each token; ten times as many may come at once."""
+    database_connections: Annotated[int, Field(ge=5, le=1000)] = 30
+    """Connections to PostgreSQL that this process opens at most; all replicas together must fit the server's limit."""
+    drain_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
+    """How long a stopping cloud goes on serving after `/readyz` has said that it stops."""
+    replica: ReplicaSettings = ReplicaSettings()
 
     @classmethod
     def settings_customise_sources(
