@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloud_service import commands
+from cloud_service import commands, upkeep
 from shared.reports import Report
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ tokens = typer.Typer(help="People's access to the API.", no_args_is_help=True, a
 app.add_typer(tokens, name="token")
 app.add_typer(commands.studies, name="study")
 app.add_typer(commands.jobs, name="job")
+upkeep.add_to(app)
 
 Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 Label = Annotated[str, typer.Option("--label", help="A name for the token, 1 to 64 of a-z, 0-9 and -.")]
@@ -110,40 +111,6 @@ def _fingerprint(text: str) -> str:
             remedy="Ask the trusted authority to read it again (privet authority show).",
         )
     return digits
-
-
-@app.command()
-def migrate(
-    folder: Folder,
-    check: Annotated[
-        bool, typer.Option("--check", help="Change nothing; fail if the database is behind or differs.")
-    ] = False,
-) -> Report:
-    """Bring the database's tables to this version."""
-    from cloud_service.settings import load_settings
-    from cloud_service.store import schema
-    from cloud_service.store.database import Database
-    from shared.errors import InputError
-
-    database = Database(load_settings(folder).database)
-    try:
-        state = schema.state(database, compare=True) if check else schema.upgrade(database)
-    finally:
-        database.dispose()
-    if not state.is_current:
-        found = (
-            "; ".join(state.differences)
-            or f"it is at {state.current or 'no revision'}, needed is {state.head}"
-        )
-        raise InputError(
-            f"the database's tables are not those of this version: {found}",
-            where="database_url",
-            remedy=f"Run: privet cloud migrate {folder}",
-        )
-    return Report(
-        document={"revision": state.current, "head": state.head},
-        text=f"The database is at revision {state.current}, as this version needs.",
-    )
 
 
 @app.command()

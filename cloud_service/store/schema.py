@@ -1,6 +1,11 @@
-"""Whether the database has the tables that this code needs, and how it gets them.
+"""Whether the database has the tables that this code can work with, and how it gets them.
 
 The steps are Alembic's, in the package `migrations`, found beside this one in a checkout and in an installed wheel.
+
+Expand and contract: a step adds what older code may leave out (columns that may be null or have a default, new
+tables); what older code still uses goes a release later. So the code of one release runs on its own tables and on
+those of the next, and a rolling upgrade migrates first and then replaces one replica after another. The one row of
+`schema_window` names the oldest revision whose code still fits; a step that takes something away moves it.
 """
 
 from __future__ import annotations
@@ -14,28 +19,55 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection, inspect, select
 from sqlalchemy.exc import OperationalError
 
+from cloud_service.store import people_tables
 from cloud_service.store.database import Database
-from cloud_service.store.tables import Base
+from cloud_service.store.tables import Base, SchemaWindow, table_of
 from shared.errors import InputError, TemporaryError
 
+TABLE_MODULES: Final = (people_tables,)
+"""Modules beside `tables` whose import adds their tables to `Base`."""
 _REMEDY: Final = "Run: privet cloud migrate FOLDER"
+_NEWER: Final = (
+    "Run the version of Privet that wrote it, or a newer one; going back, let that version take its steps back first: "
+    "privet cloud migrate FOLDER --to "
+)
+_MIGRATION_LOCK: Final = 0x70726D67
+"""Key of the PostgreSQL advisory lock of who migrates; a second one waits for it and finds the work done."""
+_WINDOW: Final = table_of(SchemaWindow)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaState:
-    """`current`: revision of the database, None when it is empty. `head`: what this code needs."""
+    """`current`: revision of the database, None when it is empty. `head`: what this code brings.
+
+    `oldest`: the oldest revision whose code works with these tables; None where the database does not say.
+    """
 
     current: str | None
     head: str
     differences: tuple[str, ...] = ()
+    oldest: str | None = None
 
     @property
     def is_current(self) -> bool:
-        """Whether this code can work with the database."""
+        """Whether the tables are those of this code."""
         return self.current == self.head and not self.differences
+
+    @property
+    def is_newer(self) -> bool:
+        """Whether a newer version has migrated the database."""
+        return self.current is not None and self.current not in revisions()
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether this code can work with the database: its own tables, or newer ones that still suit it."""
+        # Revisions are numbers of four digits, so they compare as texts.
+        if self.is_current or self.current is None or self.oldest is None:
+            return self.is_current
+        return self.is_newer and self.oldest <= self.head < self.current
 
 
 def _config(connection: Connection | None = None) -> Config:
@@ -50,20 +82,45 @@ def head() -> str:
     return ScriptDirectory.from_config(_config()).get_current_head() or ""
 
 
-def upgrade(database: Database) -> SchemaState:
-    """Bring the tables to the newest revision; safe to repeat."""
-    _run(database.engine, "head")
+def revisions() -> tuple[str, ...]:
+    """All revisions that this code knows, the first one first."""
+    steps = ScriptDirectory.from_config(_config()).walk_revisions()
+    return tuple(reversed([step.revision for step in steps]))
+
+
+def upgrade(database: Database, revision: str = "head") -> SchemaState:
+    """Bring the tables to a revision, the newest by default; safe to repeat, and from two places at once.
+
+    Raises: InputError: the database was migrated by a version that this code does not know.
+    """
+    refuse_newer(state(database))
+    _run(database, revision)
     return state(database)
 
 
-def downgrade(database: Database, revision: str = "base") -> None:
-    """Take steps back; `base` leaves no table."""
-    _run(database.engine, revision, down=True)
+def downgrade(database: Database, revision: str = "base") -> SchemaState:
+    """Take steps back, to a revision or by `-1`; `base` leaves no table.
+
+    Raises: InputError: the database was migrated by a version that this code does not know.
+    """
+    refuse_newer(state(database))
+    _run(database, revision, down=True)
+    return state(database)
 
 
-def _run(engine: Engine, revision: str, *, down: bool = False) -> None:
+def refuse_newer(found: SchemaState) -> None:
+    """Raises: InputError: the database has a revision that this code does not know."""
+    if found.is_newer:
+        raise InputError(
+            f"the database is at revision {found.current}, this version knows revisions up to {found.head}",
+            where="database_url",
+            remedy=f"{_NEWER}{found.head}",
+        )
+
+
+def _run(database: Database, revision: str, *, down: bool = False) -> None:
     try:
-        with engine.begin() as connection:
+        with database.migrating(_MIGRATION_LOCK) as connection:
             (command.downgrade if down else command.upgrade)(_config(connection), revision)
     except OperationalError:
         raise _unreachable() from None
@@ -76,9 +133,17 @@ def state(database: Database, *, compare: bool = False) -> SchemaState:
             context = MigrationContext.configure(connection, opts={"compare_type": True})
             current = context.get_current_revision()
             found = compare_metadata(context, Base.metadata) if compare and current == head() else []
+            oldest = _oldest(connection)
     except OperationalError:
         raise _unreachable() from None
-    return SchemaState(current, head(), tuple(_name(difference) for difference in found))
+    return SchemaState(current, head(), tuple(_name(difference) for difference in found), oldest)
+
+
+def _oldest(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(_WINDOW.name):
+        return None
+    found: str | None = connection.scalar(select(_WINDOW.c.oldest))
+    return found
 
 
 def _name(difference: object) -> str:
@@ -87,14 +152,16 @@ def _name(difference: object) -> str:
     return " ".join(str(part) for part in parts[:4]) if isinstance(parts, tuple) else str(parts)
 
 
-def require_current(database: Database) -> None:
-    """Raises: InputError: the tables are not those of this code."""
+def require_current(database: Database) -> SchemaState:
+    """Where the database stands, if this code can work with it. Raises: InputError: it cannot."""
     found = state(database)
-    if not found.is_current:
-        was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
-        raise InputError(
-            f"the database {was}, this version needs {found.head}", where="database_url", remedy=_REMEDY
-        )
+    if found.is_usable:
+        return found
+    refuse_newer(found)
+    was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
+    raise InputError(
+        f"the database {was}, this version needs {found.head}", where="database_url", remedy=_REMEDY
+    )
 
 
 def _unreachable() -> TemporaryError:

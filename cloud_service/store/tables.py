@@ -57,6 +57,15 @@ def table_of(entity: type[Base]) -> Table:
     return cast(Table, entity.__table__)
 
 
+class SchemaWindow(Base):
+    """One row: the oldest revision whose code still works with these tables (`store.schema`)."""
+
+    __tablename__ = "schema_window"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    oldest: Mapped[Word]
+
+
 class FederationDocument(Base):
     """Each signed federation document this cloud has joined; the newest is the one with the greatest id."""
 
@@ -87,7 +96,10 @@ class Hospital(Base):
 
 
 class ApiToken(Base):
-    """A person's access to the API; only the SHA-256 of the token is kept."""
+    """A program's or person's access to the API; only the SHA-256 of the token is kept.
+
+    `scopes`: roles and permissions, blank between. `expires`: null in rows of a version that knew no end.
+    """
 
     __tablename__ = "api_tokens"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -97,6 +109,9 @@ class ApiToken(Base):
     sha256: Mapped[Hex32] = mapped_column(unique=True)
     created: Mapped[Seconds]
     revoked: Mapped[Seconds | None]
+    scopes: Mapped[Long] = mapped_column(server_default="coordinator analyst")
+    hospital: Mapped[Name | None]
+    expires: Mapped[Seconds | None]
 
 
 class Study(Base):
@@ -114,7 +129,10 @@ class Study(Base):
 
 
 class JobRow(Base):
-    """One training as `shared.protocol.coordinator.Job` has it, without its members."""
+    """One training as `shared.protocol.coordinator.Job` has it, without its members.
+
+    `cleared`: when retention deleted its messages and events; null while they are there.
+    """
 
     __tablename__ = "jobs"
     __table_args__ = (Index("ix_jobs_state_deadline", "state", "deadline"),)
@@ -142,6 +160,7 @@ class JobRow(Base):
     created: Mapped[Seconds]
     started: Mapped[Seconds | None]
     finished: Mapped[Seconds | None]
+    cleared: Mapped[Seconds | None]
 
 
 class JobMember(Base):
@@ -299,6 +318,18 @@ class ActRecord(Base):
     number: Mapped[Large] = mapped_column(primary_key=True, autoincrement=False)
     record: Mapped[Raw]
     hash: Mapped[Hex32]
+
+
+class AgentHead(Base):
+    """Where a hospital's own log stood, by its last signed claim in a job: `number` of a record, and the head with it."""
+
+    __tablename__ = "agent_heads"
+    __table_args__ = (Index("ix_agent_heads_agent_number", "agent", "number"),)
+
+    job: Mapped[JobRef] = mapped_column(primary_key=True)
+    agent: Mapped[Name] = mapped_column(primary_key=True)
+    number: Mapped[Large]
+    head: Mapped[Hex32]
 
 
 class JobCost(Base):
