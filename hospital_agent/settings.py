@@ -2,30 +2,54 @@
 
 The surroundings win over secret files, and these over `agent.toml`. Members of a section are named with two
 underscores, such as `PRIVET_AGENT_DATA__URL`. Relative paths are taken from the agent's folder. What the agent may
-agree to stands in the policy file, not here.
+agree to stands in the policy file, not here. Where the files are is said by `hospital_agent.places`.
 """
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import (
-    BaseSettings,
-    NestedSecretsSettingsSource,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    TomlConfigSettingsSource,
-)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from hospital_agent.places import (
+    OTHER_VARIABLES,
+    PREFIX,
+    SECRETS_FOLDER,
+    SETTINGS_FILE,
+    secret_folders,
+    settings_path,
+)
+from shared.configuring import (
+    Effective,
+    Setting,
+    check_variables,
+    effective,
+    faults_of,
+    paths_in,
+    put,
+    settings_of,
+    variables_set,
+)
 from shared.errors import InputError
 from shared.hosts import is_everywhere, is_loopback
 from shared.ids import ID_PATTERN, RESERVED_IDS
 
-SETTINGS_FILE: Final = "agent.toml"
-SECRETS_FOLDER: Final = "secrets"
+__all__ = [
+    "DEFAULT_PORT",
+    "SECRETS_FOLDER",
+    "SETTINGS_FILE",
+    "AgentSettings",
+    "ComputeSection",
+    "DataSection",
+    "LocalSection",
+    "effective_settings",
+    "load_settings",
+]
+
 DEFAULT_PORT: Final = 8711
 _GREATEST_PORT: Final = 65535
 
@@ -34,39 +58,54 @@ Column = Annotated[str, Field(min_length=1)] | Annotated[int, Field(ge=1)]
 
 
 class DataSection(BaseModel):
-    """`[data]`: where the records are; the members are explained at `records.source.DataSettings`.
+    """`[data]`: where the records are. A file by `path`, or a database by `url` with one of `table` and `query`."""
 
-    `synthetic`: these are test data of no patient, the only kind with which profile paper may be tried. `ask`: a file
-    of records, without classes, that trees kept shared are asked about in place of the records of the studies.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     path: Path | None = None
+    """A CSV, TSV or Parquet file with the records."""
     url: SecretStr | None = None
+    """A database with the records, counted where it is. May hold a password, so better in the environment or a secret
+    file."""
     table: str | None = None
+    """The table of that database."""
     query: str | None = Field(default=None, repr=False)
+    """A query that selects the records, in place of a table."""
     class_column: Column | None = Field(default=None, alias="class")
+    """The class column, by name or by position from 1; without it, the study's name for it."""
     header: bool | None = None
+    """Whether the file begins with the names of its columns; without it, found out."""
     drop: tuple[Column, ...] = ()
+    """Columns that must not be used. Those that a study does not name are ignored anyway."""
     delimiter: str | None = None
+    """One character between fields, or a blank for any run of blanks; without it, found out."""
     encoding: str | None = None
+    """Of the file; without it, found out."""
     rename: dict[str, str] = Field(default_factory=dict)
+    """Column of the data = name in the study."""
     missing: tuple[str, ...] = ()
+    """Texts that stand for an empty field, such as `?` or `NA`."""
     decimal_comma: bool = False
+    """Numbers are written 37,5."""
     synthetic: bool = False
+    """Test data of no patient, the only kind with which profile paper may be tried."""
     ask: Path | None = None
+    """A file of records, without classes, that trees kept shared are asked about in place of the records above."""
 
 
 class LocalSection(BaseModel):
     """`[local]`: the prediction server. A bind beyond this machine needs a token of at least 32 characters."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     serve: bool = True
+    """Whether predictions are answered over HTTP."""
     host: str = "127.0.0.1"
+    """Address to listen on; beyond this machine only with a token."""
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
+    """Port to listen on; 0 takes a free one."""
     token: Annotated[SecretStr, Field(min_length=32)] | None = None
+    """What callers send as a bearer token."""
 
     @model_validator(mode="after")
     def _guarded(self) -> LocalSection:
@@ -76,20 +115,20 @@ class LocalSection(BaseModel):
 
 
 class ComputeSection(BaseModel):
-    """`[compute]`: how frames of secret jobs go.
+    """`[compute]`: how frames of secret jobs go."""
 
-    `channel`: through the cloud; `auto` tries a WebSocket and falls back to long polls where a proxy lets none through,
-    the other two fix one of them. `listen`: as a compute party, take direct connections of the two others at
-    `HOST:PORT` or `HOST:FIRST-LAST`, one port for each job at a time. `advertise`: the host under which they find it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     channel: Way = "auto"
+    """Through the cloud: `auto` tries a WebSocket and falls back to long polls where a proxy lets none through; the
+    other two fix one of them."""
     listen: Annotated[str, Field(pattern=r"^[0-9A-Za-z.:\[\]-]{1,253}:[0-9]{1,5}(-[0-9]{1,5})?$")] | None = (
         None
     )
+    """As a compute party, take direct connections of the two others at `HOST:PORT`, or `HOST:FIRST-LAST` with one port
+    for each job at a time."""
     advertise: Annotated[str, Field(pattern=r"^[0-9A-Za-z.:-]{1,253}$")] | None = None
+    """The host under which the two others find this agent, if it is not that of `listen`."""
 
     @property
     def address(self) -> tuple[str, range] | None:
@@ -115,16 +154,24 @@ class ComputeSection(BaseModel):
 
 
 class AgentSettings(BaseSettings):
-    """All settings of one agent. `cloud`: base URL; https, or http on this machine."""
+    """All settings of one agent."""
 
     model_config = SettingsConfigDict(
-        env_prefix="PRIVET_AGENT_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
     )
 
     id: Annotated[str, Field(pattern=ID_PATTERN)]
+    """This hospital's name in the federation: 1 to 64 of a-z, 0-9 and -."""
     cloud: AnyUrl | None = None
+    """Base URL of the cloud: https, or http on this machine."""
     ca_bundle: Path | None = None
+    """PEM file of the certificate authority of the way to the cloud, if the system does not know it."""
     policy: Path = Path("policy.toml")
+    """The file with what this hospital agrees to."""
     data: DataSection = DataSection()
     local: LocalSection = LocalSection()
     compute: ComputeSection = ComputeSection()
@@ -141,62 +188,82 @@ class AgentSettings(BaseSettings):
             raise ValueError("cloud: http:// is for a cloud on this machine only; use https://")
         return self
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """The environment overrules what `load_settings` read from files; no other source is looked at."""
+        return env_settings, init_settings
+
+
+def all_settings() -> list[Setting]:
+    """Every setting of an agent, for people."""
+    return settings_of(AgentSettings)
+
 
 def load_settings(folder: Path) -> AgentSettings:
     """The settings of the agent in `folder`, its paths made absolute.
 
-    Raises: InputError: no such file, not TOML, or a setting that is wrong; names it, never its value.
+    Raises: InputError: no such file, not TOML, or all settings that are wrong; names them, never their values.
     """
-    path = folder / SETTINGS_FILE
-    if not path.is_file():
-        raise InputError(
-            "there is no agent here",
-            where=str(path),
-            remedy="Make one with `privet agent init DIR --id ID`, or name its folder.",
-        )
+    path, known = settings_path(folder), all_settings()
+    values = _read_toml(path)
+    for name, content in _secrets(folder, known).items():
+        put(values, name, content)
+    check_variables(os.environ, known, PREFIX, others=OTHER_VARIABLES, number="A003")
     try:
-        settings = _located(folder)()
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"not TOML: {error}", where=str(path), remedy="Correct the file.") from None
+        settings = AgentSettings(**values)
     except ValidationError as error:
-        raise _fault(error, path) from None
+        raise InputError(
+            faults_of(error),
+            where=str(path),
+            remedy=f"Correct it there, or in {PREFIX}* of the environment (privet agent settings --markdown).",
+            number="A003",
+        ) from None
     return _absolute(settings, folder)
 
 
-def _located(folder: Path) -> type[AgentSettings]:
-    """The settings class that reads the files of one folder."""
-    secrets = folder / SECRETS_FOLDER
-
-    class Located(AgentSettings):
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            toml = TomlConfigSettingsSource(settings_cls, toml_file=folder / SETTINGS_FILE)
-            if not secrets.is_dir():
-                return env_settings, toml
-            nested = NestedSecretsSettingsSource(
-                file_secret_settings, secrets_dir=secrets, secrets_prefix="", secrets_nested_delimiter="__"
-            )
-            return env_settings, nested, toml
-
-    return Located
+def effective_settings(folder: Path) -> list[Effective]:
+    """What is in force in a folder, and where each value comes from. Raises: InputError: as `load_settings`."""
+    path, known = settings_path(folder), all_settings()
+    sources = [
+        ("environment", variables_set(os.environ, known, PREFIX)),
+        ("secret file", set(_secrets(folder, known))),
+        (path.name, paths_in(_read_toml(path), known)),
+    ]
+    return effective(load_settings(folder), sources)
 
 
-def _fault(error: ValidationError, path: Path) -> InputError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    setting = ".".join(str(part) for part in first["loc"])
-    message = first["msg"].removeprefix("Value error, ")
-    return InputError(
-        message,
-        where=f"{path}, setting {setting}" if setting else str(path),
-        remedy="Correct the setting in the file or in the PRIVET_AGENT_* variables.",
-    )
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise InputError(
+            "there is no agent here, or its settings cannot be read",
+            where=str(path),
+            remedy="Make one with `privet agent init DIR --id ID`, or name its folder.",
+            number="A001",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"not TOML: {error}", where=str(path), remedy="Correct the file.", number="A002"
+        ) from None
+
+
+def _secrets(folder: Path, known: list[Setting]) -> dict[str, str]:
+    """Settings that lie in files of their own, by path."""
+    found = {}
+    for secrets in secret_folders(folder):
+        for setting in known:
+            file = secrets / setting.file_name
+            if setting.path not in found and file.is_file():
+                found[setting.path] = file.read_text(encoding="utf-8").rstrip("\r\n")
+    return found
 
 
 def _absolute(settings: AgentSettings, folder: Path) -> AgentSettings:
