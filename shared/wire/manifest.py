@@ -92,8 +92,8 @@ class Deadlines(WireModel):
 class Manifest(WireModel):
     """A job as its members agree to it. `cloud_certificate` lets an agent check the whole chain offline.
 
-    `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster differs
-    from an earlier one over the same records (rule A4).
+    `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster
+    differs from an earlier one over the same records (rule A4).
     """
 
     v: Literal[1] = 1
