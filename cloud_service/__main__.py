@@ -163,7 +163,6 @@ def revoke_token(folder: Folder, label: Label) -> Report:
 
 @contextmanager
 def _tokens_of(folder: Path) -> Iterator[Tokens]:
-    from cloud_service.service.rates import Rates
     from cloud_service.service.services import unix_time
     from cloud_service.service.tokens import Tokens
     from cloud_service.settings import load_settings
@@ -174,7 +173,7 @@ def _tokens_of(folder: Path) -> Iterator[Tokens]:
     database = Database(settings.database)
     try:
         require_current(database)
-        yield Tokens(database, Rates(settings.requests_per_second), unix_time)
+        yield Tokens(database, unix_time)
     finally:
         database.dispose()
 

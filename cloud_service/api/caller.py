@@ -58,7 +58,7 @@ def signed_in(services: Use, credentials: Credentials) -> Caller:
     """Anybody who is signed in, whatever the role. Raises: NotSignedInError."""
     if credentials is None:
         raise NotSignedInError("send a token: Authorization: Bearer ...")
-    return services.tokens.recognise(credentials.credentials)
+    return services.access.recognise(credentials.credentials)
 
 
 Anybody = Annotated[Caller, Depends(signed_in)]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from cloud_service.service.access import Access
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.checked import CheckedContributions
@@ -24,6 +25,7 @@ from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
+from cloud_service.service.sessions import Sessions
 from cloud_service.service.sight import Sight
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
@@ -52,6 +54,7 @@ class Services:
     relay: Relay
     progress: ProgressDoor
     tokens: Tokens
+    access: Access
     sight: Sight
     summer: Summer
     housekeeper: Housekeeper
@@ -84,6 +87,7 @@ def build_services(
 ) -> Services:
     """Join the parts."""
     signer = keys.identity
+    tokens = Tokens(database, clock)
     notifier = Notifier()
     aftermath = Aftermath(notifier, CheckedContributions())
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
@@ -106,7 +110,8 @@ def build_services(
         results=Results(database),
         relay=relay,
         progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
-        tokens=Tokens(database, rates, clock),
+        tokens=tokens,
+        access=Access(tokens, Sessions(database, clock), rates),
         sight=Sight(database),
         summer=summer,
         housekeeper=housekeeper,

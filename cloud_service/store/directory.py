@@ -28,7 +28,7 @@ _SEEN: Final = (
 )
 _STUDY: Final = select(_STUDIES).where(_S.id == bindparam("study"))
 _ALL_STUDIES: Final = select(_STUDIES).order_by(_S.id)
-_TOKEN: Final = select(_T.label).where(_T.sha256 == bindparam("hash"), _T.revoked.is_(None))
+_TOKEN: Final = select(_TOKENS).where(_T.sha256 == bindparam("hash"), _T.revoked.is_(None))
 _ALL_TOKENS: Final = select(_TOKENS).order_by(_T.id)
 
 
@@ -91,10 +91,9 @@ def add_study(connection: Connection, values: Mapping[str, Any]) -> None:
     connection.execute(insert(_STUDIES), dict(values))
 
 
-def token_label(connection: Connection, sha256: str) -> str | None:
-    """The label of the token with this hash, unless it was revoked."""
-    found: str | None = connection.scalar(_TOKEN, {"hash": sha256})
-    return found
+def token(connection: Connection, sha256: str) -> Row[Any] | None:
+    """The token with this hash, unless it was revoked."""
+    return connection.execute(_TOKEN, {"hash": sha256}).one_or_none()
 
 
 def tokens(connection: Connection) -> list[Row[Any]]:
@@ -102,9 +101,10 @@ def tokens(connection: Connection) -> list[Row[Any]]:
     return list(connection.execute(_ALL_TOKENS))
 
 
-def add_token(connection: Connection, label: str, sha256: str, now: int) -> None:
-    """A new token. Raises: IntegrityError: the label is taken."""
-    connection.execute(insert(_TOKENS), {"label": label, "sha256": sha256, "created": now, "revoked": None})
+def add_token(connection: Connection, label: str, sha256: str, now: int, **rules: Any) -> None:
+    """A new token; `rules`: its scopes, hospital and end. Raises: IntegrityError: the label is taken."""
+    values = {"label": label, "sha256": sha256, "created": now, "revoked": None, **rules}
+    connection.execute(insert(_TOKENS), values)
 
 
 def revoke_token(connection: Connection, label: str, now: int) -> bool:

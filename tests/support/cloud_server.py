@@ -43,6 +43,8 @@ from tests.support.toy_keys import fixed_key
 from tests.support.world import SECRET, UNWRAPPING, Parties
 
 HOSPITALS = ("h1", "h2", "h3")
+ALL_ROLES = ("operator", "coordinator", "analyst", "auditor")
+"""Of the token that most tests use; `test_access_matrix.py` tries each role alone."""
 
 
 def key_pair(parties: Parties) -> CloudKeyPair:
@@ -139,7 +141,7 @@ class CloudUnderTest:
         Membership(database, key_pair(self.parties)).join(cloud_bundle(real), root, unix_time())
         database.dispose()
         self.start()
-        self.token = self.services.tokens.create("test")
+        self.token = self.services.tokens.create("test", ALL_ROLES)
         self._connect()
 
     def start(self) -> None:

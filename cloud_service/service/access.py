@@ -1,0 +1,33 @@
+"""Who a bearer token belongs to, whether it was given out for long or at a sign-in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from cloud_service.service.permissions import Caller
+from cloud_service.service.rates import Rates
+from cloud_service.service.refusals import NotSignedInError
+from cloud_service.service.sessions import Sessions
+from cloud_service.service.tokens import Tokens
+
+_LONGEST: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The one answer for all that opens nothing: unknown, revoked, ended, idle for too long."""
+
+    tokens: Tokens
+    sessions: Sessions
+    rates: Rates
+
+    def recognise(self, bearer: str) -> Caller:
+        """Raises: NotSignedInError. RateLimitedError: this caller asks too often."""
+        caller = None
+        if len(bearer) <= _LONGEST:
+            caller = self.tokens.find(bearer) or self.sessions.find(bearer)
+        if caller is None:
+            raise NotSignedInError("the token is not known here, was revoked, or has ended")
+        self.rates.spend(f"person {caller.name}")
+        return caller
