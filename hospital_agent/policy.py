@@ -9,12 +9,14 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from shared.errors import ErrorCode, InputError
+from shared.secure_tree.privacy import PrivacyLimit
 from shared.wire.base import describe
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
 
@@ -57,7 +59,30 @@ may_compute = true
 max_compute_mb = 2000
 # Whether a job may keep its tree shared, so that no hospital sees it.
 allow_shared_result = true
+# Differential privacy: jobs that add noise to the sums (privet cloud job create --noise-sigma). What all of them together
+# may tell of one record, as epsilon beside the chance privacy_delta; a job that could go beyond it is declined.
+# 0 declines every job with noise. Up to 1 is strong, up to 10 is usual, above it says little.
+max_epsilon = "8"
+privacy_delta = "0.000001"
+# What the budget is for: "snapshot": each version of the records has its own. "all": all that this agent ever told
+# counts together; right where a new extract holds mostly the same patients.
+budget_for = "snapshot"
+# Whether sums of encrypted counts must carry noise: a job without it tells exact sums, which no budget covers.
+require_noise = false
 """
+
+
+def _exact(value: object) -> object:
+    """TOML's numbers as they are written; text as a decimal number."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        try:
+            return Decimal(str(value))
+        except InvalidOperation:
+            raise ValueError("expected a decimal number") from None
+    return value
+
+
+ExactNumber = Annotated[Decimal, BeforeValidator(_exact), Field(allow_inf_nan=False)]
 
 
 class Policy(BaseModel):
@@ -80,6 +105,15 @@ class Policy(BaseModel):
     may_compute: bool = True
     max_compute_mb: Annotated[int, Field(ge=1)] = 2000
     allow_shared_result: bool = True
+    max_epsilon: Annotated[ExactNumber, Field(ge=0)] = Decimal(8)
+    privacy_delta: Annotated[ExactNumber, Field(gt=0, le=Decimal("0.01"))] = Decimal("0.000001")
+    budget_for: Literal["snapshot", "all"] = "snapshot"
+    require_noise: bool = False
+
+    @property
+    def privacy_limit(self) -> PrivacyLimit:
+        """The budget of a snapshot, or of all."""
+        return PrivacyLimit(self.max_epsilon, self.privacy_delta)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +154,7 @@ def review(
         _wrong_study(policy, manifest)
         or _wrong_profile(policy, manifest, synthetic=synthetic)
         or _wrong_parties(policy, manifest, own)
+        or _without_noise(policy, manifest)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
         or (differs_by_one(manifest.invited, seen_rosters) if shows_result(manifest) else None)
@@ -208,6 +243,12 @@ def _wrong_parties(policy: Policy, manifest: Manifest, own: str) -> Refusal | No
     if secret.result == "shared" and not policy.allow_shared_result:
         return Refusal(DECLINED, "The job keeps its tree shared; allow_shared_result is off.")
     return None
+
+
+def _without_noise(policy: Policy, manifest: Manifest) -> Refusal | None:
+    if not policy.require_noise or manifest.is_secret or manifest.noise is not None:
+        return None
+    return Refusal(DECLINED, "The job's sums carry no noise; require_noise in the policy is on.")
 
 
 def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:

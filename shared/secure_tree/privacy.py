@@ -32,12 +32,17 @@ def own_variance(noise: NoiseSpec, members: int) -> Fraction:
 
 def level_cost(noise: NoiseSpec, queries: Iterable[NodeQuery]) -> Fraction:
     """rho of one round: a record is in one of its nodes, so the node with most open attributes counts."""
-    return cost(noise, max((len(query.attributes) for query in queries), default=0))
+    return cost(noise.sigma_squared, changed_cells(queries))
 
 
-def cost(noise: NoiseSpec, cells: int) -> Fraction:
+def changed_cells(queries: Iterable[NodeQuery]) -> int:
+    """Cells of one round that one record more or less changes, at most."""
+    return max((len(query.attributes) for query in queries), default=0)
+
+
+def cost(sigma_squared: int, cells: int) -> Fraction:
     """rho of a release in which one record more or less changes so many cells by 1."""
-    return Fraction(cells, 2 * noise.sigma_squared)
+    return Fraction(cells, 2 * sigma_squared)
 
 
 def worst_case(noise: NoiseSpec, attributes: int, max_depth: int | None, max_shrinks: int) -> Fraction:
@@ -47,7 +52,7 @@ def worst_case(noise: NoiseSpec, attributes: int, max_depth: int | None, max_shr
     """
     levels = attributes if max_depth is None else min(max_depth, attributes)
     cells = sum(attributes - depth for depth in range(levels)) + max_shrinks * attributes
-    return cost(noise, cells)
+    return cost(noise.sigma_squared, cells)
 
 
 @dataclass(frozen=True, slots=True)
