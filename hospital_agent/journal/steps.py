@@ -48,5 +48,13 @@ ALTER TABLE seen_rosters ADD COLUMN study_sha256 TEXT;
 ALTER TABLE seen_rosters ADD COLUMN seen INTEGER NOT NULL DEFAULT 1;
 """
 
-STEPS: Final = (_FIRST, _STUDIES)
+_PRIVACY: Final = """
+CREATE TABLE privacy_spendings (
+    records_identity TEXT NOT NULL, job TEXT NOT NULL, study TEXT NOT NULL, round INTEGER NOT NULL,
+    attempt INTEGER NOT NULL, cells INTEGER NOT NULL, sigma_squared INTEGER NOT NULL, spent INTEGER NOT NULL,
+    UNIQUE (job, round, attempt)
+) STRICT;
+"""
+
+STEPS: Final = (_FIRST, _STUDIES, _PRIVACY)
 """All steps in order. To add one: write it above, append it here; nothing else."""
