@@ -59,9 +59,9 @@ may_compute = true
 max_compute_mb = 2000
 # Whether a job may keep its tree shared, so that no hospital sees it.
 allow_shared_result = true
-# Differential privacy: jobs that add noise to the sums (privet cloud job create --noise-sigma). What all of them together
-# may tell of one record, as epsilon beside the chance privacy_delta; a job that could go beyond it is declined.
-# 0 declines every job with noise. Up to 1 is strong, up to 10 is usual, above it says little.
+# Differential privacy: jobs that add noise to the sums (privet cloud job create --noise-sigma). What all of them
+# together may tell of one record, as epsilon beside the chance privacy_delta; a job that could go beyond it is
+# declined. 0 declines every job with noise. Up to 1 is strong, up to 10 is usual, above it says little.
 max_epsilon = "8"
 privacy_delta = "0.000001"
 # What the budget is for: "snapshot": each version of the records has its own. "all": all that this agent ever told
