@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from typing import Annotated, Final, TypeVar
 
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from shared.crypto import identity
 from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import Signer
-from shared.wire.base import Base64Url, Count, Hex16, Hex64, Id, WireModel
+from shared.wire.base import Base64Url, Count, Hex16, Hex64, Id, WireModel, is_absent
 from shared.wire.relay import RELAY_HEADER
 from shared.wire.secret import Progress, SignedProgress
 
@@ -25,6 +25,9 @@ _POLL_CONTEXT: Final = b"ppsdt/1/poll\n"
 _RELAY_CONTEXT: Final = b"ppsdt/1/relay\n"
 _REGISTER_CONTEXT: Final = b"ppsdt/1/register\n"
 _PROGRESS_CONTEXT: Final = b"ppsdt/1/progress\n"
+_STUDIES_CONTEXT: Final = b"ppsdt/1/studies\n"
+STUDIES_HEADER: Final = "privet-studies"
+"""Of a request: the signed call. Of an answer of the inbox: the number of the last change of studies."""
 
 
 class Poll(WireModel):
@@ -40,6 +43,14 @@ class RelayCall(WireModel):
 
     agent: Id
     job: Hex16
+    time: Count
+
+
+class StudiesCall(WireModel):
+    """The claim in the `privet-studies` header, in the same form. `study`: the one asked for; absent for the list."""
+
+    agent: Id
+    study: Annotated[Id | None, Field(exclude_if=is_absent)] = None
     time: Count
 
 
@@ -90,6 +101,22 @@ def read_call(header: str) -> tuple[RelayCall, bytes]:
 def verify_call(call: RelayCall, signature: bytes, public_key: bytes, now: int) -> None:
     """Raises: PeerError: `bad_signature`: another key, or a time that is off by more than the skew."""
     identity.verify(public_key, signature, _RELAY_CONTEXT + call.canonical(), what=RELAY_HEADER)
+    _check_time(call.time, now)
+
+
+def sign_studies_call(call: StudiesCall, signer: Signer) -> str:
+    """The value of `privet-studies`."""
+    return _sign(call, _STUDIES_CONTEXT, signer)
+
+
+def read_studies_call(header: str) -> tuple[StudiesCall, bytes]:
+    """The claim and its signature, not yet verified. Raises: PeerError: `malformed`."""
+    return _read(StudiesCall, header, STUDIES_HEADER)
+
+
+def verify_studies_call(call: StudiesCall, signature: bytes, public_key: bytes, now: int) -> None:
+    """Raises: PeerError: `bad_signature`: another key, or a time that is off by more than the skew."""
+    identity.verify(public_key, signature, _STUDIES_CONTEXT + call.canonical(), what=STUDIES_HEADER)
     _check_time(call.time, now)
 
 

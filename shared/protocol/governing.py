@@ -1,0 +1,192 @@
+"""Study documents: signed by the cloud, approved by hospitals, and the bound of every job that names one.
+
+The cloud signs `"ppsdt/1/study\\n" || SHA-256(canonical document)`, a hospital
+`"ppsdt/1/study-answer\\n" || SHA-256(canonical answer)`. A document binds nobody who has not approved it, and a hospital's own policy stands above it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from shared.crypto import identity
+from shared.crypto.certificates import Role
+from shared.errors import ErrorCode, InputError, PeerError
+from shared.ids import is_valid_id
+from shared.protocol.envelopes import Signer
+from shared.protocol.trust import Trust
+from shared.tree.schema import Schema
+from shared.tree.schema_checks import is_plain_line
+from shared.wire.base import WireModel, decode_base64url, encode_base64url
+from shared.wire.manifest import Disclosure, Manifest
+from shared.wire.study import SignedAnswer, SignedStudy, StudyAnswer, StudyDocument
+
+_STUDY_CONTEXT: Final = b"ppsdt/1/study\n"
+_ANSWER_CONTEXT: Final = b"ppsdt/1/study-answer\n"
+DISCLOSURE_ORDER: Final[tuple[Disclosure, ...]] = ("class", "probability", "counts")
+"""What predictions show, from least to most."""
+
+
+def sign_study(document: StudyDocument, signer: Signer, certificate: bytes) -> SignedStudy:
+    """As the cloud hands it out. Args: certificate: the cloud's present one, DER."""
+    signature = signer.sign(_message(_STUDY_CONTEXT, document)).hex()
+    return SignedStudy(document=document, signature=signature, certificate=encode_base64url(certificate))
+
+
+def verify_study(signed: SignedStudy, own: str, trust: Trust) -> StudyDocument:
+    """A document that this federation's cloud shows to the hospital `own`.
+
+    Raises: PeerError: `bad_signature`; `unknown_agent`: not this federation's cloud; `malformed`: of another
+            federation, not for this hospital, or not fit to be shown.
+    """
+    der = decode_base64url(signed.certificate, what="certificate")
+    cloud = trust.certificate(der, role=Role.CLOUD)
+    document = signed.document
+    message = _message(_STUDY_CONTEXT, document)
+    identity.verify(cloud.public_key, bytes.fromhex(signed.signature), message, what="study document")
+    expected = [
+        (document.federation == hashlib.sha256(trust.root).hexdigest(), "federation: another one"),
+        (own in document.members, "members: this hospital is not among them"),
+    ]
+    wrong = next((text for fits, text in expected if not fits), None)
+    if wrong is not None:
+        raise PeerError(ErrorCode.MALFORMED, f"study document: {wrong}")
+    try:
+        check_texts(document)
+    except InputError as error:
+        raise PeerError(ErrorCode.MALFORMED, f"study document: {error}") from None
+    return document
+
+
+def check_texts(document: StudyDocument) -> None:
+    """Whether the id, the lines and the schema are fit to be shown. Raises: InputError: one of them is not."""
+    if not is_valid_id(document.id):
+        raise InputError("a study's id has 1 to 64 of a-z, 0-9 and -, and is not reserved", where="id")
+    for name in ("question", "purpose", "legal_basis"):
+        if not is_plain_line(getattr(document, name)):
+            raise InputError(f"a {name} is one line without control characters", where=name)
+    Schema.from_json(document.schema_.model_dump(mode="json", by_alias=True))
+
+
+def sign_answer(answer: StudyAnswer, signer: Signer) -> SignedAnswer:
+    """A hospital's word, good for this document's bytes only."""
+    return SignedAnswer(answer=answer, signature=signer.sign(_message(_ANSWER_CONTEXT, answer)).hex())
+
+
+def verify_answer(signed: SignedAnswer, public_key: bytes) -> StudyAnswer:
+    """The answer under the hospital's own key.
+
+    Raises: PeerError: `bad_signature`; `malformed`: its reason is not one plain line.
+    """
+    message = _message(_ANSWER_CONTEXT, signed.answer)
+    identity.verify(public_key, bytes.fromhex(signed.signature), message, what="answer")
+    if not is_plain_line(signed.answer.reason):
+        raise PeerError(ErrorCode.MALFORMED, "answer: a reason is one line without control characters")
+    return signed.answer
+
+
+def outside(document: StudyDocument, manifest: Manifest) -> str | None:
+    """The first way in which a job does more than the document allows, as a sentence; None where it keeps to it."""
+    return (
+        _another_study(document, manifest)
+        or _smaller(document, manifest)
+        or _more_open(document, manifest)
+        or _other_parties(document, manifest)
+    )
+
+
+def _another_study(document: StudyDocument, manifest: Manifest) -> str | None:
+    strangers = sorted(set(manifest.invited) - set(document.members))
+    wrong = [
+        (manifest.study != document.id, "The job is of another study."),
+        (manifest.study_sha256 != document.sha256, "The job names another document of the study."),
+        (manifest.question != document.question, "The job asks another question."),
+        (manifest.schema_ != document.schema_, "The job has other attributes or classes."),
+        (
+            bool(strangers),
+            f"The job invites {strangers[0] if strangers else ''}, who is not a member of the study.",
+        ),
+        (
+            manifest.synthetic and not document.synthetic,
+            "The job calls itself test data, the study does not.",
+        ),
+        (manifest.created < document.created, "The job is older than the study."),
+        (manifest.created > document.expires, "The study had expired when the job was made."),
+    ]
+    return next((text for broken, text in wrong if broken), None)
+
+
+def _smaller(document: StudyDocument, manifest: Manifest) -> str | None:
+    for name in ("min_hospitals", "min_node", "min_child"):
+        asked, floor = getattr(manifest, name), getattr(document, name)
+        if asked < floor:
+            return f"The job's {name} is {asked}; the study wants at least {floor}."
+    if manifest.max_shrinks > document.max_shrinks:
+        return f"The job's max_shrinks is {manifest.max_shrinks}; the study allows {document.max_shrinks}."
+    if document.max_depth is not None and (
+        manifest.max_depth is None or manifest.max_depth > document.max_depth
+    ):
+        asked = "without limit" if manifest.max_depth is None else str(manifest.max_depth)
+        return f"The job's max_depth is {asked}; the study allows {document.max_depth}."
+    return None
+
+
+def _more_open(document: StudyDocument, manifest: Manifest) -> str | None:
+    shown = DISCLOSURE_ORDER.index(manifest.disclosure) > DISCLOSURE_ORDER.index(document.disclosure)
+    wrong = [
+        (manifest.profile not in document.profiles, f"The study does not allow profile {manifest.profile}."),
+        (
+            manifest.criterion not in document.criteria,
+            f"The study does not allow criterion {manifest.criterion}.",
+        ),
+        (
+            not manifest.is_secret
+            and document.key_mode == "threshold"
+            and str(manifest.key_mode) != "threshold",
+            "The study wants key mode threshold, the job has another.",
+        ),
+        (shown, f"The job's predictions show {manifest.disclosure}; the study allows {document.disclosure}."),
+        (
+            manifest.publish_tree and not document.publish_tree,
+            "The job publishes its tree, the study does not.",
+        ),
+        (_less_noise(document, manifest), "The job has less noise than the study wants."),
+    ]
+    return next((text for broken, text in wrong if broken), None)
+
+
+def _less_noise(document: StudyDocument, manifest: Manifest) -> bool:
+    wanted, given = document.noise, manifest.noise
+    if wanted is None:
+        return False
+    return given is None or given.sigma_squared < wanted.sigma_squared or given.untrusted < wanted.untrusted
+
+
+def _other_parties(document: StudyDocument, manifest: Manifest) -> str | None:
+    secret = manifest.secret
+    if secret is None:
+        return None
+    told = None if document.result_parties is None else set(document.result_parties)
+    receivers = {agent for agent in manifest.invited if secret.receives(agent)}
+    wrong = [
+        (
+            document.compute_parties is not None and secret.compute_parties != document.compute_parties,
+            "The job computes at other parties than the study names.",
+        ),
+        (
+            told is not None and bool(receivers - told),
+            "The job tells its result to more than the study names.",
+        ),
+        (secret.result == "shared" and not document.shared_result, "The job keeps its tree shared."),
+        (secret.open_empty and not document.open_empty, "The job opens which nodes are empty."),
+        (
+            document.max_records is not None and secret.max_records > document.max_records,
+            "The job takes more records than the study allows.",
+        ),
+    ]
+    text = next((text for broken, text in wrong if broken), None)
+    return text if text is None or "study" in text else f"{text[:-1]}, which the study does not allow."
+
+
+def _message(context: bytes, model: WireModel) -> bytes:
+    return context + hashlib.sha256(model.canonical()).digest()
