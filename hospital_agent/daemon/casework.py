@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from hospital_agent.computing.room import Room
+from hospital_agent.daemon import budget
 from hospital_agent.daemon.finishing import model_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
@@ -19,7 +20,7 @@ from hospital_agent.keyring import Spent
 from hospital_agent.policy import differs_by_one, shows_result
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
-from shared.protocol.agent_effects import Aborted, Completed, HospitalKeys
+from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
@@ -91,6 +92,8 @@ class Casework:
             if step.participation is case.participation:
                 return
             self._check_new_roster(case, step.participation)
+            if any(isinstance(effect, Count) for effect in step.effects):
+                budget.check_round(self.office, step.participation, case.entry.records_identity)
             outcome = carry_out(step, case.snapshot, keys, self.office.keyring.identity, watch)
         except JobFailure as failure:
             self.give_up(case, failure.code, str(failure), inbox_id=inbox_id, evidence=sealed)
@@ -292,6 +295,8 @@ class Casework:
             self._remember_roster(case, sealed)
             if outcome.computes and after.manifest.profile == "secret-id3":
                 self.remember_result(case, after)  # its tree is opened bit by bit from here on
+            if sealed.envelope.type is MessageType.ROUND_OPEN:
+                budget.spend_round(self.office, after, entry.records_identity)
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)

@@ -12,6 +12,7 @@ from typing import Final, TypedDict
 
 from hospital_agent.computing.choosing import check_offer
 from hospital_agent.computing.endpoints import choose_endpoint
+from hospital_agent.daemon import budget
 from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
@@ -136,13 +137,18 @@ class OfferDesk:
         except InputError as error:
             return Refusal(DECLINED, str(error))
         try:
-            seen = self.casework.rosters_over(records_identity(self.office.data))
+            identity = records_identity(self.office.data)
         except InputError as error:
             return Refusal(DATA, str(error))
+        seen = self.casework.rosters_over(identity)
         synthetic = self.office.settings.data.synthetic
+        running = {
+            job: (case.entry.records_identity, case.participation.manifest)
+            for job, case in self.casework.cases.items()
+        }
         return review(
             self.office.policy, manifest, own=self.office.own, synthetic=synthetic, seen_rosters=seen
-        )
+        ) or budget.refuse_offer(self.office, manifest, identity, running)
 
     def _check_certificates(self, manifest: Manifest, now: int) -> None:
         """Neither this hospital's nor the cloud's certificate may be over. Raises: PeerError: `unknown_agent`."""

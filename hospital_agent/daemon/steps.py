@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from hospital_agent.noise import add_noise
 from hospital_agent.records import Snapshot
 from shared.errors import InternalError
 from shared.ids import CLOUD
@@ -15,6 +16,7 @@ from shared.protocol.envelopes import Address, Sealed, Signer, seal
 from shared.protocol.participant import contribute, said
 from shared.protocol.participation import Participation
 from shared.rng import random_bytes
+from shared.secure_tree.privacy import own_variance
 
 _SEED_BYTES = 32
 
@@ -87,6 +89,10 @@ def _contribute(
         raise InternalError("counting needs the frozen records")
     with watch.part("count"):
         counts = snapshot.count(effect.queries)
+    noise = participation.manifest.noise
+    if noise is not None:
+        with watch.part("noise"):
+            counts = add_noise(counts, own_variance(noise, len(participation.roster)))
     with watch.part("encrypt"):
         return contribute(participation, counts, random_bytes(_SEED_BYTES), keys)
 
