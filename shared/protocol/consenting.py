@@ -1,8 +1,8 @@
 """The difference rule (A4) over what a hospital has seen or sent, and the consent that alone lifts it.
 
 Two results over the same records whose rosters differ by one hospital tell of it: two sums its counts, two trees
-perhaps a value of one of its records. A consent is signed by that hospital over `"ppsdt/1/consent\\n" || SHA-256(canonical
-consent)` and names the two studies, or twice the same one.
+perhaps a value of one of its records. That hospital alone can consent; it signs
+`"ppsdt/1/consent\\n" || SHA-256(canonical consent)`, and names the two studies, or twice the same one.
 """
 
 from __future__ import annotations

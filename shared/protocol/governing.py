@@ -1,7 +1,8 @@
 """Study documents: signed by the cloud, approved by hospitals, and the bound of every job that names one.
 
 The cloud signs `"ppsdt/1/study\\n" || SHA-256(canonical document)`, a hospital
-`"ppsdt/1/study-answer\\n" || SHA-256(canonical answer)`. A document binds nobody who has not approved it, and a hospital's own policy stands above it.
+`"ppsdt/1/study-answer\\n" || SHA-256(canonical answer)`. A document binds nobody who has not approved it, and a
+hospital's own policy stands above it.
 """
 
 from __future__ import annotations
