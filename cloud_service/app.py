@@ -33,6 +33,7 @@ from cloud_service.service.services import Services, build_services, unix_time
 from cloud_service.settings import Settings
 from cloud_service.store.database import Database
 from cloud_service.store.schema import require_current
+from shared.errors import numbered
 
 _ROUTERS: Final = (
     messages,
@@ -66,7 +67,8 @@ def prepare(settings: Settings, clock: Callable[[], int] = unix_time) -> Service
     require_current(database)
     keys = load_keys(settings.folder)
     membership = Membership(database, keys)
-    membership.check_keys()
+    with numbered("C021"):
+        membership.check_keys()
     return build_services(settings, database, keys, membership, clock)
 
 

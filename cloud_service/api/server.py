@@ -99,4 +99,5 @@ def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:
             "the address cannot be had",
             where=f"settings host and port, {settings.host} port {settings.port}",
             remedy="Choose another with --host and --port, or stop the program that has it.",
+            number="C017",
         ) from None

@@ -64,7 +64,7 @@ class Membership:
             if time.monotonic() - self._looked > _REFRESH_SECONDS:
                 self._refresh()
             if self._joined is None:
-                raise InputError("this cloud has not joined a federation", remedy=_JOIN)
+                raise InputError("this cloud has not joined a federation", remedy=_JOIN, number="C014")
             return self._joined
 
     def _refresh(self) -> None:
@@ -107,6 +107,7 @@ class Membership:
                 "the key files do not belong to the certificate",
                 where="identity.pem, rsa.pem",
                 remedy="Put back the files that were certified, or have the new cloud.csr certified and join again.",
+                number="C015",
             )
         return joined
 

@@ -16,7 +16,7 @@ from shared.crypto import certificates
 from shared.crypto.certificates import Role, Subject
 from shared.crypto.identity import IdentityKey
 from shared.crypto.wrapping import UnwrappingKey
-from shared.errors import InputError
+from shared.errors import InputError, numbered
 from shared.ids import CLOUD
 
 IDENTITY_FILE: Final = "identity.pem"
@@ -61,10 +61,11 @@ def create(folder: Path) -> Subject:
 def load_keys(folder: Path) -> CloudKeyPair:
     """The keys of a folder. Raises: InputError: missing, readable by others, or not keys of the right kind."""
     identity, rsa = folder / IDENTITY_FILE, folder / RSA_FILE
-    return CloudKeyPair(
-        IdentityKey.from_pem(_read_private(identity), where=str(identity)),
-        UnwrappingKey.from_pem(_read_private(rsa), where=str(rsa)),
-    )
+    with numbered("C009"):
+        return CloudKeyPair(
+            IdentityKey.from_pem(_read_private(identity), where=str(identity)),
+            UnwrappingKey.from_pem(_read_private(rsa), where=str(rsa)),
+        )
 
 
 def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:
@@ -80,10 +81,14 @@ def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:
 
 
 def _read_private(path: Path) -> bytes:
-    content = read_file(path, _MAX_KEY_BYTES, f"Make the keys first: privet cloud init {path.parent}")
+    with numbered("C007"):
+        content = read_file(path, _MAX_KEY_BYTES, f"Make the keys first: privet cloud init {path.parent}")
     if path.stat().st_mode & 0o077:
         raise InputError(
-            "other users can read this private key", where=str(path), remedy=f"Run: chmod 600 {path}"
+            "other users can read this private key",
+            where=str(path),
+            remedy=f"Run: chmod 600 {path}",
+            number="C008",
         )
     return content
 

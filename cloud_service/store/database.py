@@ -135,6 +135,7 @@ def _engine(url: str, connections: int) -> Engine:
             "not the URL of a database that can be used",
             where="database_url",
             remedy="Use sqlite:///FILE, or postgresql+psycopg://USER@HOST/NAME with the extra `postgres` installed.",
+            number="C010",
         ) from None
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)

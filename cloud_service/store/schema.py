@@ -10,6 +10,7 @@ those of the next, and a rolling upgrade migrates first and then replaces one re
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -20,16 +21,18 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
-from cloud_service.store import people_tables
+from cloud_service.store import people_tables, study_tables
 from cloud_service.store.database import Database
 from cloud_service.store.tables import Base, SchemaWindow, table_of
 from shared.errors import InputError, TemporaryError
 
-TABLE_MODULES: Final = (people_tables,)
+TABLE_MODULES: Final = (people_tables, study_tables)
 """Modules beside `tables` whose import adds their tables to `Base`."""
 _REMEDY: Final = "Run: privet cloud migrate FOLDER"
+_NEWER_REMEDY: Final = "Run the version of Privet that migrated this database, or a newer one."
+_CLOSED: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)
 _NEWER: Final = (
     "Run the version of Privet that wrote it, or a newer one; going back, let that version take its steps back first: "
     "privet cloud migrate FOLDER --to "
@@ -122,8 +125,8 @@ def _run(database: Database, revision: str, *, down: bool = False) -> None:
     try:
         with database.migrating(_MIGRATION_LOCK) as connection:
             (command.downgrade if down else command.upgrade)(_config(connection), revision)
-    except OperationalError:
-        raise _unreachable() from None
+    except DatabaseError as error:
+        raise _unusable(error) from None
 
 
 def state(database: Database, *, compare: bool = False) -> SchemaState:
@@ -134,8 +137,8 @@ def state(database: Database, *, compare: bool = False) -> SchemaState:
             current = context.get_current_revision()
             found = compare_metadata(context, Base.metadata) if compare and current == head() else []
             oldest = _oldest(connection)
-    except OperationalError:
-        raise _unreachable() from None
+    except DatabaseError as error:
+        raise _unusable(error) from None
     return SchemaState(current, head(), tuple(_name(difference) for difference in found), oldest)
 
 
@@ -152,17 +155,48 @@ def _name(difference: object) -> str:
     return " ".join(str(part) for part in parts[:4]) if isinstance(parts, tuple) else str(parts)
 
 
-def require_current(database: Database) -> SchemaState:
-    """Where the database stands, if this code can work with it. Raises: InputError: it cannot."""
+def require_current(database: Database) -> None:
+    """Raises: InputError: the tables are not those of this code."""
     found = state(database)
-    if found.is_usable:
-        return found
-    refuse_newer(found)
-    was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
-    raise InputError(
-        f"the database {was}, this version needs {found.head}", where="database_url", remedy=_REMEDY
+    if not found.is_current:
+        was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
+        newer = found.current is not None and not _is_known(found.current)
+        raise InputError(
+            f"the database {was}, this version needs {found.head}",
+            where="database_url",
+            remedy=_NEWER_REMEDY if newer else _REMEDY,
+            number="C013" if newer else "C012",
+        )
+
+
+def _is_known(revision: str) -> bool:
+    scripts = ScriptDirectory.from_config(_config())
+    return any(step.revision == revision for step in scripts.walk_revisions())
+
+
+def _unusable(error: DatabaseError) -> Exception:
+    """Why the database cannot be worked with, without the driver's words, which may hold a password."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return InputError(
+            "the disk is full", where="database_url", remedy="Make room, then start again.", number="C019"
+        )
+    if code in _CLOSED:
+        return InputError(
+            "this user cannot open or write the database's file",
+            where="database_url",
+            remedy="Give the file and its folder to the user that runs the cloud.",
+            number="C018",
+        )
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return InputError(
+            "the database's file is damaged, or not a database",
+            where="database_url",
+            remedy="Restore it from a backup, or correct database_url.",
+            number="C020",
+        )
+    if not isinstance(error, OperationalError):
+        return error
+    return TemporaryError(
+        "the database cannot be reached: check database_url and that the server runs", number="C011"
     )
-
-
-def _unreachable() -> TemporaryError:
-    return TemporaryError("the database cannot be reached: check database_url and that the server runs")
