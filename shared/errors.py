@@ -47,6 +47,7 @@ class JobCode(StrEnum):
     BUDGET_EXHAUSTED = "budget_exhausted"
     SHARE_INCONSISTENT = "share_inconsistent"
     COMPUTE_PARTY_MISSING = "compute_party_missing"
+    HISTORY_LOST = "history_lost"
     CANCELLED = "cancelled"
 
 

@@ -13,6 +13,7 @@ from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
 from cloud_service.service.inbox import as_json
 from cloud_service.service.notifier import inbox_of
+from shared.protocol.history import FORGOTTEN_HEADER, MAX_HEADER_BYTES, SEEN_HEADER
 from shared.wire.base import MAX_INTEGER
 
 router = APIRouter(tags=["agents"])
@@ -43,9 +44,18 @@ async def fetch(
     wait: Annotated[
         float, Query(ge=0, le=60, description="Seconds to wait for one; the cloud may cut it.")
     ] = 0,
+    seen: Annotated[
+        str | None,
+        Header(
+            alias=SEEN_HEADER,
+            max_length=MAX_HEADER_BYTES,
+            description="The signed claim of what the agent has seen of its running jobs.",
+        ),
+    ] = None,
 ) -> Response:
     """Messages for the agent that signed the poll, beyond `after`."""
     agent = await run_in_threadpool(services.inbox.caller, poll, after)
+    lost = [] if seen is None else await run_in_threadpool(services.inbox.forgotten, agent, seen)
     loop = asyncio.get_running_loop()
     end = loop.time() + min(wait, services.settings.max_wait_seconds)
     with services.notifier.listening(inbox_of(agent)) as news:
@@ -53,7 +63,10 @@ async def fetch(
             news.clear()
             waiting = await run_in_threadpool(services.inbox.waiting, agent, after)
             left = end - loop.time()
-            if waiting or left <= 0 or services.notifier.is_closed:
+            if waiting or lost or left <= 0 or services.notifier.is_closed:
                 break
             await services.notifier.wait(news, left)
-    return await run_in_threadpool(json_answer, request, as_json(waiting))
+    answer = await run_in_threadpool(json_answer, request, as_json(waiting))
+    if lost:
+        answer.headers[FORGOTTEN_HEADER] = " ".join(lost)
+    return answer

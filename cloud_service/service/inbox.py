@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from cloud_service.service.admission import Admission
+from cloud_service.service.history import History
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.store import outbox
 from cloud_service.store.database import Database
 from cloud_service.store.outbox import InboxMessage
 from shared.errors import ErrorCode, PeerError
-from shared.ids import AgentId
+from shared.ids import AgentId, JobId
+from shared.protocol.history import read_seen
 from shared.protocol.polling import read_poll, verify_poll
 
 _MAX_ITEMS: Final = 64
@@ -28,6 +30,7 @@ class InboxDoor:
     admission: Admission
     rates: Rates
     presence: Presence
+    history: History
     clock: Callable[[], int]
 
     def caller(self, header: str, after: int) -> AgentId:
@@ -44,7 +47,18 @@ class InboxDoor:
         agent = AgentId(poll.agent)
         self.presence.saw(agent)
         self.rates.spend(agent)
+        self.history.follow_cursor(agent, after)
         return agent
+
+    def forgotten(self, agent: AgentId, header: str) -> list[JobId]:
+        """The jobs of the agent's claim of what it saw that are no more here as it saw them.
+
+        Args: header: `privet-seen`. Raises: PeerError: `malformed`, `bad_signature`.
+        """
+        with self.database.read() as connection:
+            certificate = self.admission.caller(connection, agent)
+        seen = read_seen(header, agent, certificate.public_key, self.clock())
+        return self.history.forgotten(agent, seen, header.encode())
 
     def waiting(self, agent: AgentId, after: int) -> list[InboxMessage]:
         """The next messages beyond the cursor, within the limits of one answer."""

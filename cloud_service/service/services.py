@@ -14,6 +14,7 @@ from cloud_service.service.checked import CheckedContributions
 from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.history import History
 from cloud_service.service.hospitals import Hospitals
 from cloud_service.service.housekeeping import Housekeeper, Worker
 from cloud_service.service.inbox import InboxDoor
@@ -44,6 +45,7 @@ class Services:
     settings: Settings
     database: Database
     membership: Membership
+    history: History
     notifier: Notifier
     messages: MessageDoor
     inbox: InboxDoor
@@ -95,15 +97,17 @@ def build_services(
     summer = Summer(database, membership, signer, aftermath, clock)
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
     relay = Relay(database, admission, frames, presence, clock)
+    history = History(database, signer, aftermath, clock)
     endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
     return Services(
         settings=settings,
         database=database,
         membership=membership,
+        history=history,
         notifier=notifier,
         messages=MessageDoor(database, membership, admission, signer, aftermath, rates, presence, clock),
-        inbox=InboxDoor(database, admission, rates, presence, clock),
+        inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
         studies=Studies(database, clock),
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),

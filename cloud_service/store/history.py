@@ -1,0 +1,85 @@
+"""What shows that this database is older than what agents saw, and the jump that keeps the two apart."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, bindparam, insert, select, text
+
+from cloud_service.store.tables import Evidence, JobMember, JobRow, table_of
+from shared.ids import JobId
+from shared.protocol.states import TERMINAL_CLOUD_STATES
+from shared.wire.base import MAX_INTEGER
+
+_JOBS: Final = table_of(JobRow)
+_MEMBERS: Final = table_of(JobMember)
+_EVIDENCE: Final = table_of(Evidence)
+_J, _M = _JOBS.c, _MEMBERS.c
+_LIVES: Final = _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES])
+
+_OF_AGENT: Final = _M.agent == bindparam("agent")
+_STANDING: Final = (
+    select(_J.id, _J.state, _J.cleared, _J.chain_seq, _M.chain_seq.label("answered"), _J.head)
+    .join(_MEMBERS, _M.job == _J.id)
+    .where(_OF_AGENT, _J.id.in_(bindparam("jobs", expanding=True)))
+)
+_LIVING: Final = select(_J.id).where(_LIVES).order_by(_J.id)
+_LIVING_OF_AGENT: Final = select(_J.id).join(_MEMBERS, _M.job == _J.id).where(_LIVES, _OF_AGENT)
+_SQLITE_HIGHEST: Final = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+_POSTGRES_HIGHEST: Final = text("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM outbox_id_seq")
+_SAME_CLAIM: Final = select(_EVIDENCE.c.id).where(
+    _EVIDENCE.c.job == bindparam("job"), _EVIDENCE.c.sender == bindparam("sender"), _EVIDENCE.c.type == "seen"
+)
+
+
+def standing(connection: Connection, agent: str, jobs: Collection[str]) -> dict[str, Row[Any]]:
+    """Of these jobs, those that the agent is invited to: `state`, `chain_seq`, `answered`, `head`, `cleared`."""
+    rows = connection.execute(_STANDING, {"agent": agent, "jobs": list(jobs)})
+    return {row.id: row for row in rows}
+
+
+def living(connection: Connection, agent: str | None = None) -> list[JobId]:
+    """Jobs that are not over, of one agent or all."""
+    query = _LIVING if agent is None else _LIVING_OF_AGENT
+    return [JobId(job) for job in connection.scalars(query, {} if agent is None else {"agent": agent})]
+
+
+def highest_id(connection: Connection) -> int:
+    """The greatest id that the outbox has ever given out here, though its message may be deleted."""
+    if connection.dialect.name == "sqlite":
+        return connection.scalar(_SQLITE_HIGHEST, {"name": "outbox"}) or 0
+    return connection.scalar(_POSTGRES_HIGHEST) or 0
+
+
+def raise_ids(connection: Connection, to: int) -> None:
+    """Let the outbox give out greater ids than `to` from now on."""
+    top = min(to, MAX_INTEGER // 2)
+    if connection.dialect.name != "sqlite":
+        connection.execute(text("SELECT setval('outbox_id_seq', :top)"), {"top": top})
+        return
+    changed = connection.execute(
+        text("UPDATE sqlite_sequence SET seq = :top WHERE name = 'outbox'"), {"top": top}
+    )
+    if changed.rowcount == 0:
+        connection.execute(
+            text("INSERT INTO sqlite_sequence (name, seq) VALUES ('outbox', :top)"), {"top": top}
+        )
+
+
+def keep_claim(connection: Connection, job: str, agent: str, head: str, claim: bytes, now: int) -> None:
+    """Keep the signed claim of an agent that saw more than is here. `head`: of the job's log here; once an agent."""
+    if connection.scalar(_SAME_CLAIM, {"job": job, "sender": agent}) is not None:
+        return
+    row = {
+        "job": job,
+        "sender": agent,
+        "type": "seen",
+        "first_sha256": head,
+        "first_raw": None,
+        "second_sha256": hashlib.sha256(claim).hexdigest(),
+        "second_raw": claim,
+        "received": now,
+    }
+    connection.execute(insert(_EVIDENCE), row)
