@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from cloud_service.places import (
     DEFAULT_FOLDER,
@@ -198,6 +198,10 @@ def load_settings(folder: Path, **overrides: Any) -> Settings:
             where=str(path),
             remedy=f"Correct it there, or in {PREFIX}* of the environment (privet cloud settings --markdown).",
             number="C003",
+        ) from None
+    except SettingsError as error:
+        raise InputError(
+            f"not JSON: {error}", where="environment", remedy="Correct the variable.", number="C003"
         ) from None
     given = {name: value for name, value in overrides.items() if value is not None}
     return settings.model_copy(update={**given, "folder": folder})

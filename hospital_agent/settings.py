@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from hospital_agent.places import (
     OTHER_VARIABLES,
@@ -224,6 +224,10 @@ def load_settings(folder: Path) -> AgentSettings:
             where=str(path),
             remedy=f"Correct it there, or in {PREFIX}* of the environment (privet agent settings --markdown).",
             number="A003",
+        ) from None
+    except SettingsError as error:
+        raise InputError(
+            f"not JSON: {error}", where="environment", remedy="Correct the variable.", number="A003"
         ) from None
     return _absolute(settings, folder)
 

@@ -84,7 +84,11 @@ def section_of(field: FieldInfo) -> type[BaseModel] | None:
 
 def is_secret(field: FieldInfo) -> bool:
     """Whether its value is never shown."""
-    return not field.repr or SecretStr in (field.annotation, *getattr(field.annotation, "__args__", ()))
+    return not field.repr or _mentions_secret(field.annotation)
+
+
+def _mentions_secret(annotation: Any) -> bool:
+    return annotation is SecretStr or any(map(_mentions_secret, getattr(annotation, "__args__", ())))
 
 
 def _meaning(schema: Mapping[str, Any]) -> str:
