@@ -40,7 +40,7 @@ _ATTEMPT: Final = select(_ATTEMPTS).where(_A.key == bindparam("which")).with_for
 _PUT_ATTEMPT: Final = (
     update(_ATTEMPTS)
     .where(_A.key == bindparam("which"))
-    .values(count=bindparam("count"), latest=bindparam("latest"), until=bindparam("until"))
+    .values(failed=bindparam("failed"), latest=bindparam("latest"), until=bindparam("until"))
 )
 _NEWEST_RECORD: Final = select(_R.number, _R.hash).order_by(_R.number.desc()).limit(1)
 _RECORDS_AFTER: Final = (
@@ -106,19 +106,19 @@ def clear_sessions(connection: Connection, *, created_before: int, seen_before: 
 def attempts(connection: Connection, key: str) -> Row[Any]:
     """The attempts of a name or address, which nobody else may change before this transaction ends."""
     dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
-    nothing = {"key": key, "count": 0, "latest": 0, "until": 0}
+    nothing = {"key": key, "failed": 0, "latest": 0, "until": 0}
     connection.execute(dialect.insert(_ATTEMPTS).values(nothing).on_conflict_do_nothing())
     return connection.execute(_ATTEMPT, {"which": key}).one()
 
 
-def put_attempts(connection: Connection, key: str, *, count: int, latest: int, until: int) -> None:
+def put_attempts(connection: Connection, key: str, *, failed: int, latest: int, until: int) -> None:
     """Count on."""
-    connection.execute(_PUT_ATTEMPT, {"which": key, "count": count, "latest": latest, "until": until})
+    connection.execute(_PUT_ATTEMPT, {"which": key, "failed": failed, "latest": latest, "until": until})
 
 
-def clear_attempts(connection: Connection, *, before: int, key: str = "") -> None:
-    """Forget attempts of long ago, and those of one name or address."""
-    connection.execute(delete(_ATTEMPTS).where((_A.latest < before) | (_A.key == key)))
+def clear_attempts(connection: Connection, *, before: int) -> None:
+    """Forget attempts of long ago."""
+    connection.execute(delete(_ATTEMPTS).where(_A.latest < before))
 
 
 def add_state(connection: Connection, sha256: str, browser: str, now: int, *, oldest: int) -> None:

@@ -57,7 +57,7 @@ class SignInAttempts(Base):
     __tablename__ = "sign_in_attempts"
 
     key: Mapped[Hex32] = mapped_column(primary_key=True)
-    count: Mapped[Large]
+    failed: Mapped[Large]
     latest: Mapped[Seconds]
     until: Mapped[Seconds]
 

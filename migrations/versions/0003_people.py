@@ -55,7 +55,7 @@ def upgrade() -> None:
     op.create_table(
         "sign_in_attempts",
         sa.Column("key", sa.String(length=64), nullable=False),
-        sa.Column("count", sa.BigInteger(), nullable=False),
+        sa.Column("failed", sa.BigInteger(), nullable=False),
         sa.Column("latest", sa.BigInteger(), nullable=False),
         sa.Column("until", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("key", name="pk_sign_in_attempts"),
