@@ -238,6 +238,7 @@ def _base_url(server: uvicorn.Server, thread: threading.Thread, settings: LocalS
                 "the address cannot be had",
                 where=f"settings local.host and local.port, {settings.host} port {settings.port}",
                 remedy="Choose another port, set local.serve = false, or stop the program that has it.",
+                number="A016",
             )
         time.sleep(_STARTING_SECONDS)
     port = server.servers[0].sockets[0].getsockname()[1]

@@ -9,6 +9,7 @@ An error that keeps a program from starting has a number, such as `C012`, under 
 
 from __future__ import annotations
 
+import errno
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -109,6 +110,30 @@ def numbered(number: str) -> Iterator[None]:
     except PrivetError as error:
         error.number = error.number or number
         raise
+
+
+@contextmanager
+def starting(*, full: str, closed: str, other: str) -> Iterator[None]:
+    """Let nothing of ours and nothing of the system's stop a start without a number.
+
+    Args: numbers for a full disk, for a file or folder that may not be read or written, and for the rest.
+    Raises: InputError: in place of the system's error, with the file it names.
+    """
+    try:
+        yield
+    except PrivetError as error:
+        error.number = error.number or other
+        raise
+    except OSError as error:
+        where, reason = str(error.filename or ""), error.strerror or type(error).__name__
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise InputError(reason, where=where, remedy="Make room on the disk.", number=full) from None
+        raise InputError(
+            reason,
+            where=where,
+            remedy="See that the file is there, and that the user who runs this may read and write it.",
+            number=closed,
+        ) from None
 
 
 def kind_and_place(error: Exception) -> str:

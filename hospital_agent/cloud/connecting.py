@@ -14,15 +14,18 @@ from typing import Final
 
 import httpx
 
-from shared.errors import ErrorCode, PeerError
+from shared.errors import ErrorCode, InputError, PeerError
 from shared.hosts import is_loopback
 
 _SKEW_WORTH_CORRECTING_SECONDS: Final = 2
 
 
 def open_http(base_url: str, ca_bundle: Path | None = None) -> httpx.Client:
-    """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA."""
-    context = ssl.create_default_context(cafile=None if ca_bundle is None else str(ca_bundle))
+    """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA.
+
+    Raises: InputError: no certificates can be read from `ca_bundle`.
+    """
+    context = _context(ca_bundle)
     context.minimum_version = ssl.TLSVersion.TLSv1_3  # protocol section 2
     return httpx.Client(
         base_url=base_url,
@@ -33,6 +36,18 @@ def open_http(base_url: str, ca_bundle: Path | None = None) -> httpx.Client:
         follow_redirects=False,
         trust_env=not is_loopback(httpx.URL(base_url).host),  # no proxy leads to this machine itself
     )
+
+
+def _context(ca_bundle: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=None if ca_bundle is None else str(ca_bundle))
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"no certificates can be read ({getattr(error, 'reason', None) or error.strerror})",
+            where=str(ca_bundle or "SSL_CERT_FILE"),
+            remedy="Give a PEM file with the certificate authority of the way to the cloud.",
+            number="A011",
+        ) from None
 
 
 def clock_offset(headers: httpx.Headers) -> float | None:

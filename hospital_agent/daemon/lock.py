@@ -31,6 +31,7 @@ def locked(folder: Path) -> Iterator[None]:
                 "another agent runs in this folder",
                 where=str(folder),
                 remedy="Stop it first; `privet agent status DIR` shows what it does.",
+                number="A014",
             )
         yield
     finally:

@@ -24,7 +24,7 @@ from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.identity import IdentityKey
 from shared.crypto.paillier_private import PrivateKey
-from shared.errors import InputError, PeerError
+from shared.errors import InputError, PeerError, numbered
 from shared.ids import AgentId, KeyId, is_valid_id
 from shared.protocol import enrolment
 from shared.protocol.agent_effects import HospitalKeys
@@ -92,12 +92,15 @@ class Keyring:
     def open(cls, folder: Path) -> Self:
         """The keys that are there. Raises: InputError: none, or damaged."""
         remedy = "Make the agent with `privet agent init`, or restore the folder from a backup."
-        pem = read_file(folder / "keys" / "identity.pem", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
-        sealing = read_file(folder / "keys" / "sealing.key", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
-        identity = IdentityKey.from_pem(pem, where=str(folder / "keys" / "identity.pem"))
-        ring = cls(folder, identity, _raw_key(sealing, folder / "keys" / "sealing.key"))
+        with numbered("A004"):
+            pem = read_file(folder / "keys" / "identity.pem", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
+            sealing = read_file(folder / "keys" / "sealing.key", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
+        with numbered("A005"):
+            identity = IdentityKey.from_pem(pem, where=str(folder / "keys" / "identity.pem"))
+            ring = cls(folder, identity, _raw_key(sealing, folder / "keys" / "sealing.key"))
         if (folder / "root.sha256").is_file():
-            ring._load_membership()
+            with numbered("A007"):
+                ring._load_membership()
         return ring
 
     def reread(self) -> None:
@@ -201,6 +204,7 @@ class Keyring:
                 "this agent has not joined a federation",
                 where=str(self.folder),
                 remedy="Run `privet agent join DIR --bundle FILE --root-sha256 HEX` with the authority's bundle.",
+                number="A006",
             )
         return self.federation, self.root_sha256
 
@@ -244,6 +248,7 @@ class Keyring:
                 "no bundle is left here",
                 where=str(self.folder / "bundles"),
                 remedy="Import it again with `privet agent join`.",
+                number="A008",
             )
         return found
 
@@ -271,6 +276,7 @@ class Keyring:
             "no bundle with this Paillier key was imported",
             where=str(self.folder / "bundles"),
             remedy="Import the newest bundle with `privet agent join`.",
+            number="A008",
         )
 
 
