@@ -15,9 +15,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from shared.configuring import faults_of
 from shared.errors import ErrorCode, InputError
 from shared.secure_tree.privacy import PrivacyLimit
-from shared.wire.base import describe
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
 
 DECLINED: Final = "declined"
@@ -135,10 +135,15 @@ def load_policy(path: Path) -> Policy:
         return Policy()
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         reason = "not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        raise InputError(f"not TOML: {reason}", where=str(path), remedy="Correct the file.") from None
+        raise InputError(
+            f"not TOML: {reason}", where=str(path), remedy="Correct the file.", number="A010"
+        ) from None
     except ValidationError as error:
         raise InputError(
-            describe(error), where=str(path), remedy="Correct the rule, or leave it out for the safe default."
+            faults_of(error),
+            where=str(path),
+            remedy="Correct the rules, or leave them out for the safe defaults.",
+            number="A010",
         ) from None
 
 

@@ -28,10 +28,14 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA secure_delete = ON")
         _prepare(connection, path)
     except sqlite3.DatabaseError as error:
+        full = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_FULL
         raise InputError(
             f"the journal cannot be opened ({error.sqlite_errorname})",
             where=str(path),
-            remedy="Restore the folder from a backup; never copy the journal of a running agent.",
+            remedy="Make room on the disk."
+            if full
+            else "Restore the folder from a backup; never copy the journal of a running agent.",
+            number="A019" if full else "A012",
         ) from None
     return connection
 
@@ -46,6 +50,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
             "the journal was written by a newer version of Privet",
             where=str(path),
             remedy="Run that version, or a newer one.",
+            number="A013",
         )
     for step in STEPS[version:]:
         for statement in step.split(";"):
