@@ -26,6 +26,7 @@ from cloud_service.api import (
     results,
     studies,
 )
+from cloud_service.api.passing import Passing
 from cloud_service.api.traffic import Traffic
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import load_keys
@@ -63,7 +64,7 @@ def prepare(settings: Settings, clock: Callable[[], int] = unix_time) -> Service
 
     Raises: InputError: tables not at head, not joined, or key files that do not fit the certificate.
     """
-    database = Database(settings.database)
+    database = Database(settings.database, settings.database_connections)
     require_current(database)
     keys = load_keys(settings.folder)
     membership = Membership(database, keys)
@@ -85,6 +86,7 @@ def create_app(services: Services) -> FastAPI:
         finally:
             services.notifier.detach()
             services.relay.detach()
+            await app.state.passing.aclose()
             await asyncio.to_thread(services.stop)
 
     app = FastAPI(
@@ -98,6 +100,7 @@ def create_app(services: Services) -> FastAPI:
         responses=problems.responses(500),
     )
     app.state.services = services
+    app.state.passing = Passing(services.settings, services.relay, services.tickets)
     app.state.large_bodies = asyncio.Semaphore(body.LARGE_AT_ONCE)
     for module in _ROUTERS:
         app.include_router(module.router)

@@ -6,6 +6,7 @@ Bytes in, bytes out: no JSON, no database for a frame. `shared.wire.relay` says 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, Final
 
@@ -16,12 +17,21 @@ from starlette.concurrency import run_in_threadpool
 
 from cloud_service.api.body import read_bytes
 from cloud_service.api.caller import Use, may
-from cloud_service.api.problems import CODE_KEY, of_peer_error, problem, responses
+from cloud_service.api.passing import (
+    GOING_AWAY,
+    Refusal,
+    Upstream,
+    Visitor,
+    close,
+    passing_of,
+)
+from cloud_service.api.problems import CODE_KEY, of_error, problem, responses
 from cloud_service.service.mailboxes import Mailbox
 from cloud_service.service.permissions import Caller, Permission
-from cloud_service.service.rates import RateLimitedError
+from cloud_service.service.relay import ElsewhereError
 from cloud_service.service.services import Services
-from shared.errors import ErrorCode, PeerError
+from cloud_service.service.tickets import TICKET_HEADER
+from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.ids import AgentId
 from shared.wire.base import MAX_INTEGER
 from shared.wire.relay import (
@@ -38,25 +48,38 @@ from shared.wire.relay import (
 router = APIRouter(tags=["agents"])
 _log = structlog.get_logger()
 _HEADER_BYTES: Final = 512
+_WHO_ASKS: Final = ("authorization", "cookie")
 _CLOSE_OF: Final = {code: number for number, code in CLOSE_CODES.items()}
 _MALFORMED: Final = 4400
-_GOING_AWAY: Final = 1012
-_REASON_BYTES: Final = 120
-"""A close frame has room for 123."""
 Call = Annotated[
     str,
     Header(alias=RELAY_HEADER, max_length=_HEADER_BYTES, description="The signed call: agent, job, time."),
 ]
+Ticket = Annotated[str, Header(alias=TICKET_HEADER, max_length=_HEADER_BYTES, include_in_schema=False)]
 
 
-async def caller(services: Use, job_id: str, call: Call) -> AgentId:
-    """The member that signed the call. Only the first one of a job asks the database."""
-    if services.relay.is_known(job_id):
-        return services.relay.admit(call, job_id)
-    return await run_in_threadpool(services.relay.admit, call, job_id)
+async def caller(services: Use, job_id: str, call: Call, ticket: Ticket = "") -> Visitor:
+    """The member that signed the call, and where its frames are. Only the first one of a job asks the database.
+
+    A ticket says that another replica has admitted the member: then its frames are here, or nobody gets any.
+    """
+    relay = services.relay
+    if ticket:
+        agent = services.tickets.read(ticket, job_id)
+        await _ask(relay.is_known(job_id), relay.let_in, agent, job_id)
+        return Visitor(agent, services.leases.me, call)
+    agent = await _ask(relay.is_known(job_id), relay.admit, call, job_id)
+    home = relay.known_home(job_id)
+    if home is None:
+        home = await run_in_threadpool(relay.find_home, job_id)
+    return Visitor(agent, home, call)
 
 
-Member = Annotated[AgentId, Depends(caller)]
+async def _ask(is_quick: bool, question: Callable[..., AgentId], *arguments: str) -> AgentId:
+    return question(*arguments) if is_quick else await run_in_threadpool(question, *arguments)
+
+
+Member = Annotated[Visitor, Depends(caller)]
 
 
 @router.post(
@@ -71,10 +94,13 @@ Member = Annotated[AgentId, Depends(caller)]
     },
     responses=responses(400, 401, 409, 413, 429, 503),
 )
-async def send(request: Request, services: Use, agent: Member, job_id: str) -> Response:
+async def send(request: Request, services: Use, member: Member, job_id: str) -> Response:
     """A batch: `u32 length || u8 length || receiver || frame`, again and again. Waits while there is no room."""
-    for parcel in unpack(await read_bytes(request, BATCH_TYPE, MAX_BATCH_BYTES)):
-        await services.relay.pass_on(job_id, agent, parcel)
+    batch = await read_bytes(request, BATCH_TYPE, MAX_BATCH_BYTES)
+    if not services.relay.is_here(member.home):
+        return await passing_of(request).send(job_id, member, batch)
+    for parcel in unpack(batch):
+        await services.relay.pass_on(job_id, member.agent, parcel)
     return Response(status_code=204)
 
 
@@ -91,8 +117,9 @@ async def send(request: Request, services: Use, agent: Member, job_id: str) -> R
     response_class=Response,
 )
 async def fetch(
+    request: Request,
     services: Use,
-    agent: Member,
+    member: Member,
     job_id: str,
     after: Annotated[
         int, Query(ge=0, le=MAX_INTEGER, description="The last batch that came; others come again.")
@@ -100,6 +127,9 @@ async def fetch(
     wait: Annotated[float, Query(ge=0, le=60, description="Seconds to wait; the cloud may cut it.")] = 0,
 ) -> Response:
     """Frames for the agent that signed the call. The header `privet-batch` numbers the answer."""
+    if not services.relay.is_here(member.home):
+        return await passing_of(request).fetch(job_id, member, after, wait)
+    agent = member.agent
     mailbox = services.relay.mailbox(job_id, agent)
     loop = asyncio.get_running_loop()
     end = loop.time() + min(wait, services.settings.max_wait_seconds)
@@ -113,7 +143,7 @@ async def fetch(
                 break
             number, parcels = mailbox.take_batch(after, MAX_BATCH_BYTES)
     # The mailbox keeps its reader: it is back in a moment, and until then senders wait rather than lose.
-    services.relay.mailbox(job_id, agent)  # `late` when the job ended meanwhile
+    services.relay.mailbox(job_id, agent)  # `late` when the job ended meanwhile, a refusal when it moved
     headers = {BATCH_HEADER: str(number), "Cache-Control": "no-store"}
     return Response(pack(parcels), media_type=BATCH_TYPE, headers=headers)
 
@@ -130,17 +160,27 @@ async def no_websocket(request: Request, job_id: str) -> Response:
 async def relay(socket: WebSocket, services: Use, job_id: str) -> None:
     """One message, one parcel, both ways, without compression. An empty message greets: this way works."""
     try:
-        agent = await caller(services, job_id, socket.headers.get(RELAY_HEADER, "")[:_HEADER_BYTES])
-        mailbox = services.relay.mailbox(job_id, agent)
-    except (PeerError, RateLimitedError) as error:
-        await _deny(socket, error)
+        headers = (socket.headers.get(name, "")[:_HEADER_BYTES] for name in (RELAY_HEADER, TICKET_HEADER))
+        member = await caller(services, job_id, *headers)
+        if services.relay.is_here(member.home):
+            way: Mailbox | Upstream = services.relay.mailbox(job_id, member.agent)
+        else:
+            way = await passing_of(socket).open(job_id, member)
+    except Refusal as refusal:
+        await socket.send_denial_response(refusal.answer)
+        return
+    except (PeerError, TemporaryError) as error:
+        await socket.send_denial_response(of_error(error))
         return
     await socket.accept()
-    _log.info("relay opened", job=job_id, agent=agent)
+    _log.info("relay opened", job=job_id, agent=member.agent)
     try:
-        await _carry(socket, services, job_id, agent, mailbox)
+        if isinstance(way, Mailbox):
+            await _carry(socket, services, job_id, member.agent, way)
+        else:
+            await passing_of(socket).carry(socket, job_id, member.home, way)
     finally:
-        _log.info("relay closed", job=job_id, agent=agent)
+        _log.info("relay closed", job=job_id, agent=member.agent)
 
 
 class PairOut(BaseModel):
@@ -158,7 +198,7 @@ class PairOut(BaseModel):
 
 
 class TrafficOut(BaseModel):
-    """What members passed to one another through this process of the cloud."""
+    """What members passed to one another through the replica that has their mailboxes."""
 
     pairs: list[PairOut]
 
@@ -169,11 +209,21 @@ class TrafficOut(BaseModel):
     summary="How much members of a job passed to one another",
     responses=responses(401, 403, 404, 429, 503),
 )
-def traffic(
-    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))], job_id: str
+async def traffic(
+    request: Request,
+    services: Use,
+    _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
+    job_id: str,
+    ticket: Ticket = "",
 ) -> TrafficOut:
     """Sizes and times of sealed frames, while the job runs and a few minutes after; content is sealed end to end."""
-    services.jobs.get(job_id)
+    await run_in_threadpool(services.jobs.get, job_id)
+    home = None if ticket else await run_in_threadpool(services.relay.seen_home, job_id)
+    if home is not None and not services.relay.is_here(home):
+        known = {name: value for name in _WHO_ASKS if (value := request.headers.get(name))}
+        found = await passing_of(request).look(job_id, home, request.url.path, known)
+        if found is not None:
+            return TrafficOut.model_validate_json(found)
     pairs = [
         PairOut(
             sender=sender,
@@ -186,14 +236,6 @@ def traffic(
         for (sender, receiver), pair in sorted(services.relay.figures(job_id).items())
     ]
     return TrafficOut(pairs=pairs)
-
-
-async def _deny(socket: WebSocket, error: PeerError | RateLimitedError) -> None:
-    if isinstance(error, PeerError):
-        await socket.send_denial_response(of_peer_error(error))
-    else:
-        wait = {"Retry-After": str(max(1, round(error.retry_after_seconds or 1.0)))}
-        await socket.send_denial_response(problem(429, error.code.value, str(error), wait))
 
 
 async def _carry(socket: WebSocket, services: Services, job: str, agent: AgentId, mailbox: Mailbox) -> None:
@@ -221,7 +263,10 @@ async def _take_in(socket: WebSocket, services: Services, job: str, agent: Agent
                 raise PeerError(ErrorCode.MALFORMED, "a message is one parcel of bytes")
             await services.relay.pass_on(job, agent, parcel)
         except PeerError as error:
-            await _close(socket, _CLOSE_OF.get(error.code, _MALFORMED), str(error))
+            await close(socket, _CLOSE_OF.get(error.code, _MALFORMED), str(error))
+            return
+        except ElsewhereError as error:
+            await close(socket, GOING_AWAY, str(error))
             return
 
 
@@ -229,22 +274,19 @@ async def _hand_out(socket: WebSocket, services: Services, mailbox: Mailbox, new
     await socket.send_bytes(b"")
     while True:
         news.clear()
+        if mailbox.has_moved:
+            return await close(socket, GOING_AWAY, "the job's frames move; connect again")
         if mailbox.is_closed:
-            return await _close(socket, _CLOSE_OF[ErrorCode.LATE], "the job is over; read the inbox")
+            return await close(socket, _CLOSE_OF[ErrorCode.LATE], "the job is over; read the inbox")
         if services.notifier.is_closed:
-            return await _close(socket, _GOING_AWAY, "the cloud restarts; connect again")
+            return await close(socket, GOING_AWAY, "the cloud restarts; connect again")
         if not mailbox.is_reader(news):
-            return await _close(socket, REPLACED, "a newer connection of this agent took over")
+            return await close(socket, REPLACED, "a newer connection of this agent took over")
         parcels = mailbox.take(MAX_BATCH_BYTES)
         for parcel in parcels:
             await socket.send_bytes(parcel)
         if not parcels:
             await news.wait()
-
-
-async def _close(socket: WebSocket, code: int, reason: str) -> None:
-    with suppress(RuntimeError, WebSocketDisconnect):  # closed already, by the other side or the other task
-        await socket.close(code, reason[:_REASON_BYTES])
 
 
 def _reading(job: str, agent: AgentId) -> str:

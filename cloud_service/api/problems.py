@@ -122,9 +122,11 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(Exception, _unexpected)
 
 
-def of_peer_error(error: PeerError) -> Response:
+def of_error(error: PeerError | TemporaryError) -> Response:
     """The same document where no handler of errors stands: in a WebSocket's handshake."""
-    return problem(STATUS[error.code], error.code.value, str(error))
+    if isinstance(error, PeerError):
+        return problem(STATUS[error.code], error.code.value, str(error))
+    return problem(*_temporary_parts(error))
 
 
 def _answer(
@@ -144,11 +146,14 @@ def _input(request: Request, error: Exception) -> Response:
 
 
 def _temporary(request: Request, error: Exception) -> Response:
-    wait = cast(TemporaryError, error).retry_after_seconds or 1.0
-    headers = {"Retry-After": str(max(1, round(wait)))}
+    return _answer(request, *_temporary_parts(cast(TemporaryError, error)))
+
+
+def _temporary_parts(error: TemporaryError) -> tuple[int, str, str, Mapping[str, str]]:
+    headers = {"Retry-After": str(max(1, round(error.retry_after_seconds or 1.0)))}
     if isinstance(error, RateLimitedError | AuditUnavailableError):
-        return _answer(request, STATUS[error.code], error.code.value, str(error), headers)
-    return _answer(request, 503, "audit_unavailable", "try later", headers)
+        return STATUS[error.code], error.code.value, str(error), headers
+    return 503, "audit_unavailable", "try later", headers
 
 
 _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {

@@ -42,9 +42,14 @@ class Store:
 
 
 class Mailbox:
-    """Parcels for one member, oldest first. One reader at a time: the newest takes the place of the one before."""
+    """Parcels for one member, oldest first. One reader at a time: the newest takes the place of the one before.
 
-    def __init__(self, store: Store, clock: Callable[[], int]) -> None:
+    Args: figures: what passed before, to be added to.
+    """
+
+    def __init__(
+        self, store: Store, clock: Callable[[], int], figures: dict[AgentId, PairFigures] | None = None
+    ) -> None:
         self._store = store
         self._clock = clock
         self._parcels: deque[tuple[AgentId, bytes]] = deque()
@@ -54,8 +59,9 @@ class Mailbox:
         self._is_stalled = False
         self._batch = 0
         self._handed_out: list[bytes] = []
-        self.figures: dict[AgentId, PairFigures] = {}
+        self.figures: dict[AgentId, PairFigures] = {} if figures is None else figures
         self.is_closed = False
+        self.has_moved = False
 
     def attach(self, news: asyncio.Event) -> None:
         """A reader has come; it is told by `news`, and who read before is told that it was replaced."""
@@ -132,6 +138,11 @@ class Mailbox:
         self._freed.set()
         if self._news is not None:
             self._news.set()
+
+    def move(self) -> None:
+        """The same, but the job goes on: its frames are at another replica from now on."""
+        self.has_moved = True
+        self.close()
 
     def _fits(self, sender: AgentId, size: int) -> bool:
         return (

@@ -1,8 +1,9 @@
 """The relay: which members of a job may pass sealed frames to one another, and their mailboxes.
 
-Frames live in the memory of this process only. The database is asked when a member comes and every
-`CHECK_SECONDS` afterwards, never for a frame. `admit` and `check` may run in any thread; mailboxes belong to the event
-loop.
+Frames live in the memory of one process only: of the replica that holds the job's lease, its home. Every replica
+admits members, and passes on to the home what it is not itself (`cloud_service.api.passing`). The database is asked
+when a member comes and every `CHECK_SECONDS` afterwards, never for a frame. `admit`, `find_home`, `check` and
+`keep_homes` may run in any thread; mailboxes belong to the event loop.
 """
 
 from __future__ import annotations
@@ -10,21 +11,28 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+import structlog
+
 from cloud_service.service.admission import Admission
+from cloud_service.service.leases import Leases
 from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
+from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
-from shared.errors import ErrorCode, PeerError
+from cloud_service.store.leases import Holder
+from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.ids import AgentId
 from shared.protocol.polling import read_call, verify_call
 from shared.wire.relay import as_parcel, read_parcel
 
+_log = structlog.get_logger()
 CHECK_SECONDS: Final = 2.0
 """So long at most a cancelled job's frames go on."""
 REQUESTS_FACTOR: Final = 10
@@ -36,8 +44,19 @@ _BOOK_SECONDS: Final = 15.0
 _MAX_CALLS: Final = 10_000
 _KEEP_SECONDS: Final = 600
 """How long the figures of a job that is over can still be seen here."""
+LEASE: Final = "relay"
+"""The kind of the leases that name a job's home."""
+_HOME_SECONDS: Final = 5.0
+"""How long a home elsewhere is believed in without being asked for again."""
 RELAYING_STATES: Final = frozenset({"COMPUTING"})
 """In these, members of the roster may send to one another; others are told `late`."""
+
+
+class ElsewhereError(TemporaryError):
+    """The job's frames are at another replica, or on their way there: the same request will find them."""
+
+    def __init__(self) -> None:
+        super().__init__("the frames of this job move to another replica; ask again", retry_after_seconds=1)
 
 
 @dataclass(slots=True)
@@ -46,6 +65,7 @@ class Room:
 
     keys: Ed25519 public keys of the roster's members. calls: verified ones, with their signer and when. over: why
     nobody may send any more. booked: frames and bytes that the job's costs hold already, and when they were added.
+    home: another replica that has the mailboxes, and when that was read. guests: connections passed on to it.
     """
 
     job: str
@@ -56,6 +76,9 @@ class Room:
     over_since: float = 0.0
     booked: tuple[int, int] = (0, 0)
     booked_at: float = field(default_factory=time.monotonic)
+    home: Holder | None = None
+    home_seen: float = 0.0
+    guests: int = 0
 
 
 class Relay:
@@ -67,12 +90,16 @@ class Relay:
         admission: Admission,
         rates: Rates,
         presence: Presence,
+        leases: Leases,
+        notifier: Notifier,
         clock: Callable[[], int],
     ) -> None:
         self._database = database
         self._admission = admission
         self._rates = rates
         self._presence = presence
+        self._leases = leases
+        self._notifier = notifier
         self._clock = clock
         self._rooms: dict[str, Room] = {}
         self._lock = threading.Lock()
@@ -128,12 +155,101 @@ class Relay:
         room.calls[header] = agent, time.monotonic()
         return agent
 
-    def mailbox(self, job: str, agent: AgentId) -> Mailbox:
-        """Where frames for that member wait. Raises: PeerError: `late`: the job is over since."""
+    def let_in(self, agent: AgentId, job: str) -> AgentId:
+        """A member whose call another replica has admitted. Raises: PeerError: `roster_mismatch`, `late`."""
+        room = self._rooms.get(job) or self._open(job)
+        if agent not in room.keys:
+            raise _stranger()
+        if room.over:
+            raise PeerError(ErrorCode.LATE, room.over)
+        return agent
+
+    def known_home(self, job: str) -> Holder | None:
+        """Where the job's mailboxes are, as far as no database is needed to tell."""
+        if self._leases.holds(LEASE, job):
+            return self._leases.me
+        room = self._rooms.get(job)
+        if room is None or time.monotonic() - room.home_seen > _HOME_SECONDS:
+            return None
+        return room.home
+
+    def find_home(self, job: str) -> Holder:
+        """The same by the database; a job that has no home has it here from now on.
+
+        Raises: ElsewhereError: it moves just now, or this replica stops.
+        """
+        if self._notifier.is_closed:
+            raise ElsewhereError
+        home = self._leases.take(LEASE, job)
+        if home is None:
+            raise ElsewhereError
+        if home != self._leases.me and (room := self._rooms.get(job)) is not None:
+            room.home, room.home_seen = home, time.monotonic()
+        return home
+
+    def seen_home(self, job: str) -> Holder | None:
+        """Where the job's mailboxes are; None: nowhere. For who only looks."""
+        return self.known_home(job) or self._leases.find(LEASE, job)
+
+    def is_here(self, home: Holder) -> bool:
+        """Whether that is this replica."""
+        return home == self._leases.me
+
+    def doubt_home(self, job: str, home: Holder) -> None:
+        """It did not answer: look again before the next request."""
+        room = self._rooms.get(job)
+        if room is not None and room.home == home:
+            room.home = None
+
+    @contextmanager
+    def guest(self, job: str, home: Holder) -> Iterator[asyncio.Event]:
+        """While a connection is passed on: an event that is set when its home moves or the server stops."""
         room = self._running(job)
+        room.guests += 1
+        try:
+            with self._notifier.listening(_moving(job)) as news:
+                if room.home != home:
+                    news.set()
+                yield news
+        finally:
+            room.guests -= 1
+
+    def keep_homes(self) -> None:
+        """Keep the leases; leave the mailboxes of those that are lost, and look where homes elsewhere have gone."""
+        for kind, job in self._leases.renew():
+            if kind == LEASE:
+                self._leave(job)
+        for job, room in list(self._rooms.items()):
+            if room.guests and not room.over:
+                home = self._leases.find(LEASE, job)
+                if home != room.home:
+                    room.home = None
+                    self._notifier.wake([_moving(job)])
+                else:
+                    room.home_seen = time.monotonic()
+
+    def leave_homes(self) -> None:
+        """Give all leases up: this replica stops."""
+        self._leases.release_all()
+
+    def _leave(self, job: str) -> None:
+        room = self._rooms.get(job)
+        if room is not None and not room.over:
+            _log.warning("frames left to another replica", job=job)
+            self._on_loop(_move_mailboxes, room)
+
+    def mailbox(self, job: str, agent: AgentId) -> Mailbox:
+        """Where frames for that member wait.
+
+        Raises: PeerError: `late`: the job is over since. ElsewhereError: its home is not here any more.
+        """
+        room = self._running(job)
+        if not self._leases.holds(LEASE, job):
+            raise ElsewhereError
         mailbox = room.mailboxes.get(agent)
-        if mailbox is None:
-            mailbox = room.mailboxes[agent] = Mailbox(self._store, self._clock)
+        if mailbox is None or mailbox.has_moved:
+            figures = {} if mailbox is None else mailbox.figures
+            mailbox = room.mailboxes[agent] = Mailbox(self._store, self._clock, figures)
         return mailbox
 
     async def pass_on(self, job: str, sender: AgentId, parcel: bytes | memoryview) -> None:
@@ -163,12 +279,14 @@ class Relay:
             if room.over:
                 if time.monotonic() - room.over_since > _KEEP_SECONDS:
                     self._rooms.pop(job, None)
+                    self._leases.release(LEASE, job)
                 continue
             state, keys = self._look_up(job)
             if state not in RELAYING_STATES:
                 room.over, room.over_since = _not_computing(state), time.monotonic()
-                self._close(room)
+                self._on_loop(_close_mailboxes, room)
                 self._book(room)
+                self._leases.release(LEASE, job)
             else:
                 room.keys = keys
                 room.calls = {header: known for header, known in list(room.calls.items()) if _is_fresh(known)}
@@ -215,10 +333,10 @@ class Relay:
                     continue  # no member of the federation any more: refused like any stranger
         return state, keys
 
-    def _close(self, room: Room) -> None:
+    def _on_loop(self, work: Callable[[Room], None], room: Room) -> None:
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            loop.call_soon_threadsafe(_close_mailboxes, room)
+            loop.call_soon_threadsafe(work, room)
 
 
 def _is_fresh(known: tuple[AgentId, float]) -> bool:
@@ -228,6 +346,15 @@ def _is_fresh(known: tuple[AgentId, float]) -> bool:
 def _close_mailboxes(room: Room) -> None:
     for mailbox in room.mailboxes.values():
         mailbox.close()
+
+
+def _move_mailboxes(room: Room) -> None:
+    for mailbox in room.mailboxes.values():
+        mailbox.move()
+
+
+def _moving(job: str) -> str:
+    return f"home {job}"
 
 
 def _stranger() -> PeerError:

@@ -19,6 +19,7 @@ from cloud_service.service.hospitals import Hospitals
 from cloud_service.service.housekeeping import Housekeeper, Worker
 from cloud_service.service.inbox import InboxDoor
 from cloud_service.service.jobs import Jobs
+from cloud_service.service.leases import RENEW_SECONDS, Leases
 from cloud_service.service.messages import MessageDoor
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
@@ -30,6 +31,7 @@ from cloud_service.service.sessions import Sessions
 from cloud_service.service.sight import Sight
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
+from cloud_service.service.tickets import Tickets
 from cloud_service.service.tokens import Tokens
 from cloud_service.settings import Settings
 from cloud_service.store.database import Database
@@ -54,6 +56,8 @@ class Services:
     jobs: Jobs
     results: Results
     relay: Relay
+    leases: Leases
+    tickets: Tickets
     progress: ProgressDoor
     tokens: Tokens
     access: Access
@@ -96,7 +100,8 @@ def build_services(
     admission = Admission(membership, clock)
     summer = Summer(database, membership, signer, aftermath, clock)
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
-    relay = Relay(database, admission, frames, presence, clock)
+    leases = Leases(database, settings.replica_address)
+    relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
     endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
@@ -113,6 +118,8 @@ def build_services(
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
         relay=relay,
+        leases=leases,
+        tickets=Tickets(keys.identity, leases.me.replica, clock),
         progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
         tokens=tokens,
         access=Access(tokens, Sessions(database, clock), rates),
@@ -122,6 +129,7 @@ def build_services(
         workers=(
             Worker("sums", summer.sum_complete_rounds, SUM_SCAN_SECONDS, aftermath.sum_is_due),
             Worker("relay", relay.check, CHECK_SECONDS, threading.Event()),
+            Worker("leases", relay.keep_homes, RENEW_SECONDS, threading.Event()),
             Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),
