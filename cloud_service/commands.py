@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +30,7 @@ Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOL
 JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
 _MAX_SCHEMA_BYTES = 2**25
 _DEPTH = 8
+_GREATEST_NUMBER = 10**12
 
 
 class ModeName(StrEnum):
@@ -172,10 +174,24 @@ def create_job(
     split_on_zero_gain: Annotated[
         bool, typer.Option("--split-on-zero-gain", help="Go on where the best gain is exactly 0.")
     ] = False,
+    noise_sigma: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGMA",
+            help="Differential privacy (mode ppsdt): noise of this standard deviation on every summed count.",
+        ),
+    ] = None,
+    noise_delta: Annotated[
+        str, typer.Option(metavar="DELTA", help="The chance beside which epsilon is told.")
+    ] = "1e-6",
+    noise_untrusted: Annotated[
+        int, typer.Option(min=0, help="Hospitals that may leave out their part of the noise.")
+    ] = 1,
 ) -> Report:
     """Invite hospitals to a job under a study; their agents decide by their own policies."""
     from cloud_service.job_texts import document_of
-    from cloud_service.service.planning import JobPlan, SecretPlan
+    from cloud_service.service.planning import JobPlan, NoisePlan, SecretPlan
+    from shared.protocol.noise_words import noise_words
     from shared.wire.secret import DEFAULT_RECORDS
 
     compute_parties, depth = _parties_and_depth(folder, ask, compute or None, max_depth)
@@ -200,6 +216,13 @@ def create_job(
         min_child=min_child,
         max_depth=depth,
         split_on_zero_gain=split_on_zero_gain,
+        noise=None
+        if noise_sigma is None
+        else NoisePlan(
+            _number(noise_sigma, "--noise-sigma"),
+            noise_untrusted,
+            f"{_number(noise_delta, '--noise-delta'):f}",
+        ),
     )
     with _services(folder) as services:
         stored = services.jobs.start(services.studies.get(study), plan)
@@ -210,6 +233,10 @@ def create_job(
         text += f"\nCompute parties: {', '.join(document['compute_parties'])}."
     for agent, day in left_out.items():
         text += f"\nNot invited: {agent}, whose certificate ends on {day}."
+    words = noise_words(stored.job.manifest)
+    if words is not None:
+        document["noise"] = {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)}
+        text += "\n" + "\n".join(words.sentences)
     return Report(document, f"{text}\nNext: privet cloud job show {folder} {document['job']}")
 
 
@@ -323,6 +350,16 @@ def _parties_and_depth(
                 remedy=f"Leave {option} out.",
             )
     return list(own), grown.max_depth
+
+
+def _number(text: str, option: str) -> Decimal:
+    try:
+        number = Decimal(text.strip())
+    except InvalidOperation:
+        number = Decimal("NaN")
+    if number.is_finite() and 0 < number < _GREATEST_NUMBER:
+        return number
+    raise InputError("expected a number above 0", where=option, remedy="For example: 20, or 1e-6.")
 
 
 def _depth(text: str) -> int | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cloud_service.service.planning import JobPlan, Mode, SecretPlan
+from cloud_service.service.planning import JobPlan, Mode, NoisePlan, SecretPlan
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
+from shared.protocol.noise_words import noise_words
 from shared.wire.base import DecimalText
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, PaillierProfile, Profile
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS, Progress, Purpose, ResultKind
@@ -55,6 +57,35 @@ class SecretIn(BaseModel):
         return SecretPlan(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
+class NoiseIn(BaseModel):
+    """Differential privacy of a job of mode ppsdt: every summed count carries noise, drawn by the hospitals together.
+
+    More noise tells less of a record and costs accuracy; the answer says what it comes to.
+    """
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"example": {"sigma": "20"}})
+
+    sigma: Annotated[
+        DecimalText,
+        Field(
+            description="Standard deviation of each sum's noise: 95 of 100 counts are off by 2 sigma at most"
+        ),
+    ]
+    untrusted: Annotated[
+        int,
+        Field(
+            ge=0, le=1022, description="Hospitals that may leave out their part without breaking the promise"
+        ),
+    ] = 1
+    delta: Annotated[
+        DecimalText, Field(description="The chance beside which epsilon is told, such as 0.000001")
+    ] = "0.000001"
+
+    def plan(self) -> NoisePlan:
+        """The same for the use case."""
+        return NoisePlan(Decimal(self.sigma), self.untrusted, self.delta)
+
+
 class JobIn(BaseModel):
     """A new job. All has defaults: `{}` invites every registered member with the protocol's rules."""
 
@@ -80,11 +111,15 @@ class JobIn(BaseModel):
     skip_known: bool = _PLAN.skip_known
     max_shrinks: Annotated[int, Field(ge=0, le=16)] = _PLAN.max_shrinks
     deadlines: Deadlines = _PLAN.deadlines
+    noise: Annotated[NoiseIn | None, Field(description="Differential privacy; left out, sums are exact")] = (
+        None
+    )
 
     def plan(self) -> JobPlan:
         """The same for the use case."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return JobPlan(**{**fields, "secret": self.secret.plan()})
+        noise = None if self.noise is None else self.noise.plan()
+        return JobPlan(**{**fields, "secret": self.secret.plan(), "noise": noise})
 
 
 class ProgressOut(BaseModel):
@@ -147,6 +182,16 @@ class JobSummary(BaseModel):
     finished: int | None
 
 
+class NoiseOut(BaseModel):
+    """The noise of a job, and what it means. `epsilon_at_most`: of all rounds that there may be."""
+
+    sigma_squared: int
+    untrusted: int
+    delta: str
+    epsilon_at_most: str
+    meaning: list[str]
+
+
 class JobOut(JobSummary):
     """A job in full. Whom it waits for, since when, and until when before it pauses or closes."""
 
@@ -162,6 +207,7 @@ class JobOut(JobSummary):
     ]
     log_head: str
     costs: list[CostOut]
+    noise: Annotated[NoiseOut | None, Field(description="Of a job with differential privacy")] = None
 
 
 class JobList(BaseModel):
@@ -270,6 +316,16 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
         longest_silent=job.longest_silent,
         log_head=job.head,
         costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
+        noise=_noise(job),
+    )
+
+
+def _noise(job: Job) -> NoiseOut | None:
+    words = noise_words(job.manifest)
+    if words is None or job.manifest.noise is None:
+        return None
+    return NoiseOut(
+        **job.manifest.noise.model_dump(), epsilon_at_most=str(words.epsilon), meaning=list(words.sentences)
     )
 
 

@@ -101,7 +101,7 @@ class Jobs:
             "min_child": plan.min_child,
             "max_depth": plan.max_depth,
             "split_on_zero_gain": plan.split_on_zero_gain,
-            "skip_known": plan.skip_known and profile == "hardened",
+            "skip_known": plan.skip_known and profile == "hardened" and plan.noise is None,
             "publish_tree": study.publish_tree,
             # A secret tree has no counts, and its roster never shrinks.
             "disclosure": study.disclosure if secret is None else "class",
@@ -111,6 +111,7 @@ class Jobs:
             "created": now,
             "expires": now + plan.deadlines.invite_seconds,
             "secret": secret,
+            "noise": None if plan.noise is None else plan.noise.spec(),
         }
         try:
             return Manifest(**rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Decimal
 from typing import Final, Literal
 
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from cloud_service.service.studies import StudyView
 from shared.errors import InputError
 from shared.wire.base import describe
 from shared.wire.manifest import SECRET_CRITERIA, Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.noise import MAX_VARIANCE, NoiseSpec
 from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpose, ResultKind, SecretSpec
 
 _DEADLINES: Final = Deadlines()
@@ -37,11 +39,29 @@ class SecretPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class NoisePlan:
+    """Noise that a person asks for. `sigma`: standard deviation of each sum's noise. The rest as in the manifest."""
+
+    sigma: Decimal
+    untrusted: int = 1
+    delta: str = "0.000001"
+
+    def spec(self) -> NoiseSpec:
+        """The manifest's block, its variance rounded up to an integer. Raises: InputError: outside its limits."""
+        try:
+            variance = min(self.sigma**2, Decimal(MAX_VARIANCE + 1)).to_integral_value(ROUND_CEILING)
+            return NoiseSpec(sigma_squared=int(variance), untrusted=self.untrusted, delta=self.delta)
+        except ValidationError as error:
+            raise InputError(describe(error), where="noise", remedy="Change the job's noise.") from None
+
+
+@dataclass(frozen=True, slots=True)
 class JobPlan:
     """What a person asks for. `invited`: None for every registered hospital that is a present member.
 
     `mode`: ppsdt adds Paillier ciphertexts under `profile` and `criterion`; id3 and gain-ratio work on shares, fix
-    both, and take `secret`. The rest are the manifest's rules of the same names.
+    both, and take `secret`. With `noise` every cell is asked for, whatever `skip_known` says. The rest are the
+    manifest's rules of the same names.
     """
 
     invited: Sequence[str] | None = None
@@ -57,6 +77,7 @@ class JobPlan:
     skip_known: bool = True
     max_shrinks: int = 1
     deadlines: Deadlines = _DEADLINES
+    noise: NoisePlan | None = None
 
     @property
     def manifest_profile(self) -> Profile:
@@ -65,6 +86,12 @@ class JobPlan:
 
     def check(self) -> None:
         """Whether all that is asked belongs to the mode. Raises: InputError: something would be left out in silence."""
+        if self.noise is not None and self.manifest_profile != "hardened":
+            raise InputError(
+                f"jobs of profile {self.manifest_profile} add no noise",
+                where="noise",
+                remedy="Choose mode ppsdt with profile hardened, or leave the noise out.",
+            )
         if self.mode == "ppsdt":
             if self.secret != SecretPlan():
                 raise InputError(
