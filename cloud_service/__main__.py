@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from cloud_service import commands, upkeep
+from cloud_service import commands, people_commands, upkeep
 from shared.reports import Report
-
-if TYPE_CHECKING:
-    from cloud_service.service.tokens import Tokens
 
 app = typer.Typer(
     help="Run the cloud that prompts, adds and returns.", no_args_is_help=True, add_completion=False
 )
-tokens = typer.Typer(help="People's access to the API.", no_args_is_help=True, add_completion=False)
-app.add_typer(tokens, name="token")
+app.add_typer(people_commands.people, name="person")
+app.add_typer(people_commands.tokens, name="token")
 app.add_typer(commands.studies, name="study")
 app.add_typer(commands.jobs, name="job")
 upkeep.add_to(app)
 
 Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
-Label = Annotated[str, typer.Option("--label", help="A name for the token, 1 to 64 of a-z, 0-9 and -.")]
 
 
 @app.command()
@@ -130,57 +123,3 @@ def serve(
     services = prepare(settings)
     logs.configure()
     run(create_app(services), settings, services.notifier.close)
-
-
-@tokens.command("create")
-def create_token(folder: Folder, label: Label) -> Report:
-    """Make a token for a person or a program; it is shown once."""
-    with _tokens_of(folder) as kept:
-        token = kept.create(label)
-    return Report(
-        document={"label": label, "token": token},
-        text=f"Token {label}: {token}\nIt is shown only now. Send it as: Authorization: Bearer TOKEN",
-    )
-
-
-@tokens.command("list")
-def list_tokens(folder: Folder) -> Report:
-    """Labels and times of all tokens."""
-    with _tokens_of(folder) as kept:
-        rows = kept.all()
-    document = {"tokens": [{"label": r.label, "created": r.created, "revoked": r.revoked} for r in rows]}
-    lines = [f"{r.label}: made {_day(r.created)}{_revoked(r.revoked)}" for r in rows]
-    return Report(document=document, text="\n".join(lines) or "No tokens yet.")
-
-
-@tokens.command("revoke")
-def revoke_token(folder: Folder, label: Label) -> Report:
-    """End a token's life at once."""
-    with _tokens_of(folder) as kept:
-        kept.revoke(label)
-    return Report(document={"label": label, "revoked": True}, text=f"Token {label} is revoked.")
-
-
-@contextmanager
-def _tokens_of(folder: Path) -> Iterator[Tokens]:
-    from cloud_service.service.services import unix_time
-    from cloud_service.service.tokens import Tokens
-    from cloud_service.settings import load_settings
-    from cloud_service.store.database import Database
-    from cloud_service.store.schema import require_current
-
-    settings = load_settings(folder)
-    database = Database(settings.database)
-    try:
-        require_current(database)
-        yield Tokens(database, unix_time)
-    finally:
-        database.dispose()
-
-
-def _day(time: int) -> str:
-    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _revoked(time: int | None) -> str:
-    return "" if time is None else f", revoked {_day(time)}"

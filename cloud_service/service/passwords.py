@@ -71,7 +71,7 @@ def check_password(password: str, name: str) -> None:
 
 
 def _little_but(word: str, text: str) -> bool:
-    return word in text and len(text.replace(word, "")) < _MIN_AROUND
+    return word in text and len("".join(text.replace(word, "").split())) < _MIN_AROUND
 
 
 def hash_password(password: str) -> str:
