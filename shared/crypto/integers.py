@@ -6,7 +6,7 @@ other rooms for JSON or `isinstance` go through `int()` first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import gmpy2  # type: ignore[import-untyped]  # publishes no types
@@ -18,6 +18,12 @@ powmod: Final[Callable[[int, int, int], int]] = gmpy2.powmod
 invert: Final[Callable[[int, int], int]] = gmpy2.invert
 """x^-1 mod m; raises ZeroDivisionError when there is none."""
 gcd: Final[Callable[[int, int], int]] = gmpy2.gcd
+
+
+def powmod_many(bases: Sequence[int], exponent: int, modulus: int) -> list[int]:
+    """Every base to the exponent mod the modulus, without holding the interpreter lock."""
+    powers: list[int] = gmpy2.powmod_base_list([gmpy2.mpz(base) for base in bases], exponent, modulus)
+    return powers
 
 
 def from_bytes(raw: bytes) -> int:

@@ -61,8 +61,8 @@ class PublicKey:
         return KeyId(hashlib.sha256(to_bytes(self.n, self.modulus_bytes)).hexdigest())
 
 
-class CountCipher(Protocol):
-    """What a key holder does for the rooms above: encrypt, decrypt and check packed counts."""
+class CountEncipher(Protocol):
+    """What every agent does for the rooms above, whatever it holds of the private key: encrypt packed counts."""
 
     @property
     def public(self) -> PublicKey:
@@ -70,6 +70,10 @@ class CountCipher(Protocol):
 
     def encrypt(self, plaintexts: Sequence[int]) -> list[bytes]:
         """Fresh ciphertexts of plaintexts mod n, same order."""
+
+
+class CountCipher(CountEncipher, Protocol):
+    """What the holder of a whole key does: encrypt, decrypt and check packed counts."""
 
     def decrypt(self, ciphertexts: Sequence[bytes]) -> list[int]:
         """Plaintexts in [0, n) of valid ciphertexts, same order."""
