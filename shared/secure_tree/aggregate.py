@@ -50,11 +50,17 @@ def sum_contributions(
     if any(len(contributions[agent]) != count for agent in agents):
         raise rejected()
     rows = [[decode_ciphertext(public, raw) for raw in contributions[agent]] for agent in agents]
-    masks = self_mask_sums(context, seeds, count, public.n)
+    return product_of_rows(public, rows, self_mask_sums(context, seeds, count, public.n))
+
+
+def product_of_rows(
+    public: PublicKey, rows: Sequence[Sequence[int]], self_sums: Sequence[int]
+) -> list[bytes]:
+    """prod_i c_(i,j) (1 - n S_j) mod n^2 for each column j. Args: rows: one of each hospital. self_sums: S_j."""
     products = multiply_columns(public, rows)
     return [
         encode_ciphertext(public, add_plaintext(public, product, -mask))
-        for product, mask in zip(products, masks, strict=True)
+        for product, mask in zip(products, self_sums, strict=True)
     ]
 
 
@@ -80,7 +86,7 @@ def open_aggregate(
     """
     public = cipher.public
     members = len(context.roster)
-    integers = _valid(public, ciphertexts, plaintext_count(slots, members, public.bits) + 1, context)
+    integers = valid_sums(public, context, slots, ciphertexts)
     roster_end = roster_plaintext_count(members, public.bits)
     data, confirmed = _decrypt_data(cipher, ciphertexts[roster_end:-1], slots)
     plaintexts = pack([1] * members, slots_per_plaintext(public.bits)) + data
@@ -89,7 +95,28 @@ def open_aggregate(
     compared = [*range(roster_end), *range(roster_end + confirmed, len(integers))]
     differences = [add_plaintext(public, integers[j], -plaintexts[j]) for j in compared]
     if not cipher.all_zero(differences):
-        data = _checked_in_full(cipher, context, secret, slots, ciphertexts)
+        data = _checked_in_full(public, context, secret, slots, cipher.decrypt(ciphertexts))
+    return _cells(public, slots, data, noisy=noisy)
+
+
+def open_plaintexts(
+    public: PublicKey,
+    context: RoundContext,
+    secret: bytes,
+    slots: int,
+    plaintexts: Sequence[int],
+    *,
+    noisy: bool = False,
+) -> list[int]:
+    """The same from plaintexts that several hospitals have decrypted together (section 6.5).
+
+    Args: plaintexts: all J+1, in [0, n). Raises: JobFailure: as `open_aggregate`.
+    """
+    data = _checked_in_full(public, context, secret, slots, plaintexts)
+    return _cells(public, slots, data, noisy=noisy)
+
+
+def _cells(public: PublicKey, slots: int, data: Sequence[int], *, noisy: bool) -> list[int]:
     cells = _digits(data, slots, public)
     return _in_range([max(0, cell) for cell in cells] if noisy else cells)
 
@@ -106,11 +133,10 @@ def _decrypt_data(cipher: CountCipher, ciphertexts: Sequence[bytes], slots: int)
 
 
 def _checked_in_full(
-    cipher: CountCipher, context: RoundContext, secret: bytes, slots: int, ciphertexts: Sequence[bytes]
+    public: PublicKey, context: RoundContext, secret: bytes, slots: int, decrypted: Sequence[int]
 ) -> list[int]:
     """Section 6.3 word by word; the data plaintexts when nothing is wrong."""
-    public = cipher.public
-    *plaintexts, sent_tag = cipher.decrypt(ciphertexts)
+    *plaintexts, sent_tag = decrypted
     if sent_tag != tag(context, secret, plaintexts, public.n):
         raise _tag_mismatch(context)
     members = len(context.roster)
@@ -123,9 +149,15 @@ def _checked_in_full(
     return plaintexts[roster_end:]
 
 
-def _valid(public: PublicKey, ciphertexts: Sequence[bytes], count: int, context: RoundContext) -> list[int]:
-    """A sum of another size, or with what no encryption gives, is no sum of the hospitals' contributions."""
-    if len(ciphertexts) != count:
+def valid_sums(
+    public: PublicKey, context: RoundContext, slots: int, ciphertexts: Sequence[bytes]
+) -> list[int]:
+    """The J+1 ciphertexts of a round of `slots` cells, as integers.
+
+    Raises: JobFailure: `tag_mismatch`: a sum of another size, or with what no encryption gives, is no sum of the
+        hospitals' contributions.
+    """
+    if len(ciphertexts) != plaintext_count(slots, len(context.roster), public.bits) + 1:
         raise _tag_mismatch(context)
     try:
         return validate_ciphertexts(public, ciphertexts)

@@ -27,6 +27,8 @@ class MessageType(StrEnum):
     CONTRIBUTION = "contribution"
     RECEIPT = "receipt"
     AGGREGATE = "aggregate"
+    PARTIAL = "partial"
+    PARTIALS = "partials"
     DECISION = "decision"
     NOTIFY = "notify"
     JOB_DONE = "job_done"

@@ -22,6 +22,8 @@ Text = Annotated[str, StringConstraints(min_length=0, max_length=200)]
 
 PaillierProfile = Literal["hardened", "paper"]
 Profile = PaillierProfile | SecretProfile
+KeyMode = Literal["shared", "threshold"]
+"""Who can open a sum: every hospital by itself, or so many together that none can alone (protocol section 6.5)."""
 Criterion = Literal["information-gain", "gain-ratio"]
 Disclosure = Literal["class", "probability", "counts"]
 SECRET_CRITERIA: Final[dict[str, Criterion]] = {
@@ -92,6 +94,7 @@ class Deadlines(WireModel):
 class Manifest(WireModel):
     """A job as its members agree to it. `cloud_certificate` lets an agent check the whole chain offline.
 
+    `threshold`: of key mode threshold, how many hospitals open a sum together; the key's.
     `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster
     differs from an earlier one over the same records (rule A4).
     """
@@ -101,7 +104,8 @@ class Manifest(WireModel):
     study: Id
     question: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
     profile: Profile
-    key_mode: Literal["shared"] = "shared"
+    key_mode: KeyMode = "shared"
+    threshold: Annotated[int | None, Field(ge=2, le=MAX_AGENTS, exclude_if=is_absent)] = None
     criterion: Criterion
     schema_: Annotated[SchemaSpec, Field(alias="schema")]
     invited: Annotated[list[Id], Field(min_length=3, max_length=MAX_AGENTS)]
@@ -138,6 +142,12 @@ class Manifest(WireModel):
     def _consistent(self) -> Self:
         if (self.secret is not None) != (self.profile in SECRET_CRITERIA):
             raise ValueError("secret: the block belongs to the profiles secret-id3 and secret-gainratio")
+        if (self.key_mode == "threshold") != (self.threshold is not None):
+            raise ValueError("threshold: it belongs to key mode threshold, and that needs it")
+        if self.threshold is not None and self.profile != "hardened":
+            raise ValueError("key_mode: threshold is of profile hardened")
+        if self.threshold is not None and self.min_hospitals < self.threshold:
+            raise ValueError("min_hospitals: fewer hospitals than the key's threshold could not open a sum")
         if self.profile != "secret-gainratio" and any(a.numeric for a in self.schema_.attributes):
             raise ValueError(
                 "numeric: attributes without cut points are for mode gain-ratio (profile secret-gainratio)"

@@ -18,6 +18,10 @@ Ciphertext = Annotated[Base64Url, Field(max_length=1366)]
 """Base64url of at most 1024 bytes, a ciphertext under the longest key."""
 Wrapped = Annotated[Base64Url, Field(max_length=512)]
 """Base64url of at most 384 bytes, an RSA-3072 ciphertext."""
+Residue = Annotated[Base64Url, Field(max_length=683)]
+"""Base64url of at most 512 bytes, an integer mod the longest n."""
+WrappedKey = Annotated[Base64Url, Field(max_length=80)]
+"""Base64url of 60 bytes: nonce, AES key, tag."""
 AgreementKey = Annotated[Base64Url, Field(max_length=43)]
 """Base64url of 32 bytes."""
 
@@ -115,7 +119,11 @@ class Receipt(WireModel):
 
 
 class Aggregate(WireModel):
-    """cloud -> agents: the sums, and which contributions (SHA-256 of the envelope) went into them."""
+    """cloud -> agents: the sums, and which contributions (SHA-256 of the envelope) went into them.
+
+    Of key mode threshold: `forwarded`: the contributions themselves, in the roster's order, and `self_sums`: S_j, so
+    that every hospital can see that the sums are of them and of nothing else.
+    """
 
     ciphertexts: Annotated[list[Ciphertext], Field(min_length=1, max_length=MAX_CELLS + 32)]
     roster_hash: Hex32
@@ -124,6 +132,30 @@ class Aggregate(WireModel):
         list[Annotated[tuple[Id, Hex32], Field(strict=False)]], Field(min_length=3, max_length=MAX_AGENTS)
     ]
     head: Hex32
+    forwarded: Annotated[
+        list[SignedEnvelope] | None, Field(min_length=3, max_length=MAX_AGENTS, exclude_if=is_absent)
+    ] = None
+    self_sums: Annotated[
+        list[Residue] | None, Field(min_length=1, max_length=MAX_CELLS + 32, exclude_if=is_absent)
+    ] = None
+
+
+class Partial(WireModel):
+    """agent -> cloud -> agents, key mode threshold: partial decryptions of a round's sums.
+
+    `content` is sealed for the other members of the roster, and `keys` holds its key for each of them
+    (`shared.crypto.sealed_partials`). Keyed by id and not a list of pairs, because JSON may nest 8 deep only.
+    """
+
+    content: Base64Url
+    keys: Annotated[dict[Id, WrappedKey], Field(min_length=2, max_length=MAX_AGENTS)]
+    head: Hex32
+
+
+class Partials(WireModel):
+    """cloud -> agents: the members' signed `partial` messages verbatim, sorted by sender."""
+
+    partials: Annotated[list[SignedEnvelope], Field(min_length=2, max_length=MAX_AGENTS)]
 
 
 class Decision(WireModel):

@@ -132,6 +132,8 @@ def samples() -> dict[str, dict[str, Any]]:
     """Model name to one sample document."""
     accept = {"ephemeral": C1, "mh": H32, "snapshot_sha256": H32, "state": H32}
     decision = {"done": False, "head": H32, "next_nodes": 2, "next_slots": 24, "state": H32}
+    contribution = {"ciphertexts": [C1, C2], "head": H32, "seed": C1}
+    partial = {"content": C2, "head": H32, "keys": {"h1": C1, "h2": C1}}
     accepts = [signed("job_accept", accept, sender) for sender in ("h1", "h2", "h3")]
     decisions = [signed("decision", decision, sender) for sender in ("h1", "h2", "h3")]
     nodes = [
@@ -156,7 +158,7 @@ def samples() -> dict[str, dict[str, Any]]:
             "roster": ["h1", "h2", "h3"],
             "slots": 24,
         },
-        "Contribution": {"ciphertexts": [C1, C2], "head": H32, "seed": C1},
+        "Contribution": contribution,
         "PaperContribution": {
             "head": H32,
             "matrices": [{"attribute": 1, "ciphertexts": [C1, C2], "node": "/0=2", "nonce": C1}],
@@ -168,6 +170,17 @@ def samples() -> dict[str, dict[str, Any]]:
             "head": H32,
             "roster_hash": H32,
         },
+        "Aggregate of a threshold job": {
+            "ciphertexts": [C1, C2],
+            "contributions": [["h1", H32], ["h2", H32], ["h3", H32]],
+            "forwarded": [signed("contribution", contribution, sender) for sender in ("h1", "h2", "h3")],
+            "head": H32,
+            "roster_hash": H32,
+            "self_sums": [C1, C2],
+        },
+        "Partial": partial,
+        "Partials": {"partials": [signed("partial", partial, sender) for sender in ("h1", "h2", "h3")]},
+        "Manifest of a threshold job": manifest() | {"key_mode": "threshold", "threshold": 3},
         "Decision": decision,
         "PaperDecisions": {"decisions": nodes},
         "Notify": {"decisions": canonical({"decisions": nodes}), "head": H32, "state": H32},
