@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import enrolling, jobs, predicting, running
+from hospital_agent.commands import budget, enrolling, jobs, predicting, running
 
 app = typer.Typer(
     help="Run a hospital's agent: nobody else sees its records.", no_args_is_help=True, add_completion=False
@@ -20,3 +20,4 @@ app.add_typer(predicting.models, name="models")
 app.command()(predicting.predict)
 app.command("check-data")(running.check_data)
 app.command()(jobs.forget)
+app.command()(budget.budget)

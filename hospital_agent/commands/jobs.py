@@ -173,8 +173,10 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
 
 def _offer_document(entry: JobEntry) -> dict[str, Any]:
     from hospital_agent.daemon.casework import manifest_of
+    from shared.protocol.noise_words import noise_words
 
     manifest = manifest_of(entry)
+    noise = noise_words(manifest)
     return {
         "job": entry.job,
         "study": entry.study,
@@ -191,6 +193,9 @@ def _offer_document(entry: JobEntry) -> dict[str, Any]:
         "attributes": [attribute.name for attribute in manifest.schema_.attributes],
         "class": manifest.schema_.class_.name,
         "expires": manifest.expires,
+        "noise": None
+        if noise is None
+        else {"epsilon_at_most": str(noise.epsilon), "meaning": list(noise.sentences)},
         "secret": None
         if manifest.secret is None
         else {
@@ -212,8 +217,16 @@ def _offer_text(offer: dict[str, Any]) -> str:
         f"{offer['min_child']} records; depth up to {offer['max_depth'] or 'any'}\n"
         f"  predictions show {offer['disclosure']}; tree published: {'yes' if offer['publish_tree'] else 'no'}\n"
         f"{_secret_text(offer)}"
+        f"{_noise_text(offer)}"
         f"  uses {', '.join(offer['attributes'])}; class {offer['class']}"
     )
+
+
+def _noise_text(offer: dict[str, Any]) -> str:
+    noise = offer["noise"]
+    if noise is None:
+        return ""
+    return "".join(f"  {sentence}\n" for sentence in noise["meaning"])
 
 
 def _secret_text(offer: dict[str, Any]) -> str:

@@ -68,6 +68,15 @@ class Ledger:
         ).fetchall()
         return [Spending(*row) for row in rows]  # type: ignore[arg-type]
 
+    def jobs_without_noise(self, records_identity: str) -> list[str]:
+        """Jobs over these records whose results were seen and are in no budget."""
+        rows = self.connection.execute(
+            "SELECT DISTINCT job FROM seen_rosters WHERE records_identity = ? "
+            "AND job NOT IN (SELECT job FROM privacy_spendings) ORDER BY job",
+            (records_identity,),
+        )
+        return [job for (job,) in rows]
+
 
 def total(lines: Iterable[Spending]) -> Fraction:
     """rho of all of them together."""

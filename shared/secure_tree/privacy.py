@@ -67,6 +67,16 @@ class PrivacyLimit:
         slack = Fraction(self.epsilon) - rho
         return slack >= 0 and 4 * rho * _log_of_inverse(self.delta) <= slack * slack
 
+    def used_percent(self, rho: Fraction) -> int:
+        """How much of the greatest rho that is allowed this is, rounded up; for people to read."""
+        if self.epsilon == 0:
+            return 0 if rho == 0 else 100
+        with localcontext(prec=_DIGITS):
+            log = -self.delta.ln()
+            greatest = ((log + self.epsilon).sqrt() - log.sqrt()) ** 2
+            part = Decimal(rho.numerator) / Decimal(rho.denominator) / greatest * 100
+            return int(part.quantize(Decimal("1e-6")).to_integral_value(ROUND_CEILING))
+
 
 def epsilon_of(rho: Fraction, delta: Decimal) -> Decimal:
     """The epsilon that rho comes to beside `delta`, with three decimals, rounded up; for people to read."""
