@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 
 from cloud_service.api.answers import json_answer
 from cloud_service.api.body import held_body
 from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
+from shared.protocol.audit_log import JOURNAL_HEADER
 
 router = APIRouter(tags=["agents"])
 
@@ -45,11 +46,19 @@ async def raw_message(request: Request, services: Use) -> AsyncIterator[bytes]:
     response_class=Response,
 )
 def send(
-    request: Request, services: Use, raw: Annotated[bytes, Depends(raw_message, scope="function")]
+    request: Request,
+    services: Use,
+    raw: Annotated[bytes, Depends(raw_message, scope="function")],
+    journal: Annotated[
+        str | None,
+        Header(
+            alias=JOURNAL_HEADER, description="Signed: where the sender's own log stands. May be left out."
+        ),
+    ] = None,
 ) -> Response:
     """Take a hospital's message and answer with a signed receipt.
 
     Safe to repeat: the same bytes get the same receipt. Other bytes in the place of a message that was taken are
     refused (`replay_conflict`), and both are kept as evidence.
     """
-    return json_answer(request, services.messages.accept(raw))
+    return json_answer(request, services.messages.accept(raw, journal))

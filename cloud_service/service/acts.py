@@ -14,7 +14,6 @@ A record names ids, labels, codes and hashes; never a token, a password, a key o
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Final
@@ -24,9 +23,9 @@ from sqlalchemy import Connection
 from cloud_service.store import acts as store
 from cloud_service.store.journal import Entry
 from shared.errors import InternalError
+from shared.protocol.audit_log import START, link
 from shared.wire.base import canonical_json
 
-START: Final = "0" * 64
 PROGRAM: Final = "cloud"
 """Actor of what the cloud does by itself: housekeeping, a start."""
 OPERATOR: Final = "operator"
@@ -62,7 +61,7 @@ def record(
     number, head = (0, START) if newest is None else (newest[0] + 1, newest[1])
     entry = {"n": number, "time": now, "actor": _short(actor), "act": act, "subject": _short(subject)}
     raw = canonical_json({**(details or {}), **entry})
-    digest = hashlib.sha256(bytes.fromhex(head) + raw).hexdigest()
+    digest = link(head, raw)
     store.append(connection, Entry(number, raw, digest))
     return digest
 

@@ -14,25 +14,30 @@ from typing import Final
 import structlog
 from sqlalchemy import Connection
 
+from cloud_service.service import cross_heads
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
 from cloud_service.service.federation import Membership
+from cloud_service.service.history import lose_in
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import News, Recorder
-from cloud_service.store import jobs, journal, messages
+from cloud_service.store import history, jobs, journal, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.messages import Prior
 from shared.crypto import identity
-from shared.errors import ErrorCode, PeerError
+from shared.errors import ErrorCode, JobCode, PeerError
 from shared.ids import CLOUD, AgentId
 from shared.protocol import coordinator
-from shared.protocol.envelopes import ENVELOPE_CONTEXT, Sealed, Signer, unseal, verify
+from shared.protocol.audit_log import SignedClaim
+from shared.protocol.envelopes import ENVELOPE_CONTEXT, Sealed, Signer, body_of, unseal, verify
+from shared.protocol.history import is_ahead
 from shared.protocol.job import Step
 from shared.protocol.sums import CheckedContribution, check_contribution
 from shared.wire.envelope import MessageType
+from shared.wire.rounds import Abort
 
 _log = structlog.get_logger()
 _NO_NEWS: Final = News()
@@ -51,6 +56,15 @@ class _Outcome:
 
 
 @dataclass(frozen=True, slots=True)
+class _Heard:
+    """A message whose signature holds, what came beside it, and what the look without a lock came to."""
+
+    sealed: Sealed
+    claim: SignedClaim | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
 class MessageDoor:
     """`POST /v1/messages`."""
 
@@ -63,9 +77,10 @@ class MessageDoor:
     presence: Presence
     clock: Callable[[], int]
 
-    def accept(self, raw: bytes) -> bytes:
+    def accept(self, raw: bytes, journal_claim: str | None = None) -> bytes:
         """The receipt of one message, as bytes.
 
+        Args: journal_claim: what its header says of the sender's own log, not yet verified.
         Raises: PeerError: refused, with a code of protocol section 13. TemporaryError: nothing was done.
         """
         if len(raw) > SMALL_BYTES:
@@ -84,8 +99,10 @@ class MessageDoor:
         self.rates.spend(envelope.sender)
         if prior is not None and prior.sha256 == messages.digest(raw):
             return _first_answer(prior)
+        claim = cross_heads.believed(journal_claim, sealed, certificate.public_key)
+        verdict = None if stored is None else self._examine(stored, sealed)
         try:
-            return self._record(sealed, None if stored is None else self._examine(stored, sealed))
+            return self._record(_Heard(sealed, claim, verdict))
         except PeerError as error:
             _log.warning("refused", job=envelope.job, agent=envelope.sender, code=error.code.value)
             raise
@@ -116,7 +133,8 @@ class MessageDoor:
         except PeerError as error:
             return error
 
-    def _record(self, sealed: Sealed, verdict: Verdict) -> bytes:
+    def _record(self, heard: _Heard) -> bytes:
+        sealed = heard.sealed
         with self.database.write() as connection:
             stored = jobs.load(connection, sealed.envelope.job, lock=True)
             if stored is None:
@@ -125,7 +143,7 @@ class MessageDoor:
             if prior is not None:
                 outcome = self._conflict(connection, sealed, prior)
             else:
-                outcome = self._step(connection, stored, sealed, verdict)
+                outcome = self._step(connection, stored, heard)
         self.aftermath.follow(sealed.envelope.job, outcome.news)
         if outcome.refusal is not None:
             raise outcome.refusal
@@ -138,22 +156,43 @@ class MessageDoor:
         text = f"another {sealed.envelope.type} of {sealed.envelope.sender} was taken in its place; both are kept"
         return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text))
 
-    def _step(self, connection: Connection, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> _Outcome:
-        now = self.clock()
+    def _step(self, connection: Connection, stored: StoredJob, heard: _Heard) -> _Outcome:
+        now, sealed = self.clock(), heard.sealed
         recorder = Recorder(self.database, connection, stored, self.signer, now)
+        if is_ahead(stored.job, sealed.envelope):
+            return self._lose(recorder, connection, stored, sealed)
         try:
             step = coordinator.receive(stored.job, sealed, now)
             if sealed.envelope.type is MessageType.CONTRIBUTION:
-                self._keep(stored, sealed, verdict)
+                self._keep(stored, sealed, heard.verdict)
         except PeerError as error:
-            return self._refuse(recorder, connection, stored, sealed, error)
-        recorder.heard(sealed)
+            return self._refuse(recorder, connection, stored, heard, error)
+        fork = cross_heads.compare(connection, stored, sealed, heard.claim)
+        if fork is not None:
+            step = cross_heads.told(step, stored, sealed, fork)
+        recorder.heard(sealed, claim=heard.claim)
         recorder.take(step, contribution=sealed)
         if sealed.envelope.type is MessageType.ATTEST:
             _keep_tree(connection, sealed)
         reply = recorder.receipt(sealed)
         messages.add(connection, sealed, reply, now)
-        return _Outcome(reply, news=recorder.finish())
+        news = recorder.finish()
+        if fork is not None:
+            cross_heads.put_down(connection, stored, sealed, fork, now)
+        return _Outcome(reply, news=news)
+
+    def _lose(
+        self, recorder: Recorder, connection: Connection, stored: StoredJob, sealed: Sealed
+    ) -> _Outcome:
+        """A message that follows one which is not here: the job ends, with the message as evidence."""
+        envelope, now = sealed.envelope, self.clock()
+        history.keep_claim(connection, envelope.job, envelope.sender, stored.job.head, sealed.raw, now)
+        gives_up = envelope.type is MessageType.ABORT
+        code = body_of(envelope, Abort).code if gives_up else JobCode.HISTORY_LOST
+        lose_in(recorder, envelope.sender, code)
+        _log.error("history lost", job=envelope.job, agent=envelope.sender, code=code.value)
+        text = f"seq {envelope.seq} of {envelope.sender} follows messages that are not here; the job is over"
+        return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text), recorder.finish())
 
     def _keep(self, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> None:
         """Raise the verdict if it is a refusal, otherwise keep the checked contribution for the sum."""
@@ -165,11 +204,12 @@ class MessageDoor:
         self.aftermath.checked.put(stored.job, AgentId(sealed.envelope.sender), verdict)
 
     def _refuse(
-        self, recorder: Recorder, connection: Connection, stored: StoredJob, sealed: Sealed, error: PeerError
+        self, recorder: Recorder, connection: Connection, stored: StoredJob, heard: _Heard, error: PeerError
     ) -> _Outcome:
         """Note the refusal in the sender's chain. Raises: PeerError: it is not the sender's next message."""
+        sealed = heard.sealed
         job = coordinator.refused(stored.job, sealed)
-        recorder.heard(sealed, refused=error)
+        recorder.heard(sealed, refused=error, claim=heard.claim)
         recorder.take(Step(job))
         messages.add(connection, sealed, str(error).encode(), self.clock(), refused=error.code.value)
         return _Outcome(b"", error, recorder.finish())

@@ -1,12 +1,11 @@
 """One step of one job, written down: messages out, log, events, costs and the job itself, in one transaction.
 
-Log (protocol section 8): h_k = SHA-256(h_(k-1) || canonical record). A record names a message by its type, place
-and hash; the job's head travels in receipts and aggregates.
+Log (`shared.protocol.audit_log`): a record names a message by its type, place and hash; the job's head travels in
+receipts and aggregates, and at the job's end it goes into the log of acts.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,12 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from cloud_service.service import acts
 from cloud_service.service.notifier import inbox_of, story_of
 from cloud_service.store import jobs, journal, messages, outbox
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import InternalError, JobCode, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
+from shared.protocol.audit_log import SignedClaim, link, record_of
 from shared.protocol.effects import (
     AcceptContribution,
     Broadcast,
@@ -29,6 +30,7 @@ from shared.protocol.effects import (
     Note,
 )
 from shared.protocol.envelopes import Address, Sealed, Signer, seal
+from shared.protocol.history import leapt
 from shared.protocol.job import Job, Step
 from shared.wire.base import WireModel, canonical_json
 from shared.wire.envelope import MessageType
@@ -67,9 +69,14 @@ class Recorder:
         self._sum_is_due = False
         self._dropped = False
 
-    def heard(self, sealed: Sealed, refused: PeerError | None = None) -> None:
-        """Log a member's message, with the code if it was refused."""
-        record = _record_of(sealed) | ({} if refused is None else {"refused": refused.code.value})
+    def heard(
+        self, sealed: Sealed, refused: PeerError | None = None, claim: SignedClaim | None = None
+    ) -> None:
+        """Log a member's message, with the code if it was refused, and where its own log stood."""
+        record = record_of(sealed) | ({} if refused is None else {"refused": refused.code.value})
+        if claim is not None:
+            own = {"n": claim.claim.number, "head": claim.claim.head, "signature": claim.signature}
+            record |= {"journal": own}
         self._log(record | {"from": sealed.envelope.sender})
         self.spent(f"in:{sealed.envelope.type}", len(sealed.raw))
 
@@ -103,6 +110,10 @@ class Recorder:
                 case Note():
                     self._notes.append(effect)
 
+    def leap(self) -> None:
+        """Let the next message have a place that no member can have seen: history was lost."""
+        self.job = replace(self.job, chain=leapt(self.job.chain))
+
     def receipt(self, sealed: Sealed) -> bytes:
         """The signed answer to a member's message, with the log's head after it."""
         body = Receipt(message_sha256=sealed.sha256, time=self._now, head=self.job.head)
@@ -128,6 +139,8 @@ class Recorder:
             self._database.lock_outbox(connection)
         for sealed, receivers in self._out:
             outbox.add(connection, sealed, receivers, self._now)
+        if self.job.is_over and not self._before.job.is_over:
+            self._note_end()
         woken = {agent for _, agents in self._out for agent in agents}
         keys = frozenset(map(inbox_of, woken)) | ({story_of(job)} if self._notes else set())
         return News(keys, self._sum_is_due, self._dropped)
@@ -136,9 +149,21 @@ class Recorder:
     def _audited(self) -> int:
         return self._before.audited + len(self._entries)
 
+    def _note_end(self) -> None:
+        """Tie the job's log to the log of the whole cloud."""
+        details: dict[str, acts.Detail] = {"state": self.job.state.value, "head": self.job.head}
+        acts.record(
+            self._connection,
+            actor=acts.PROGRAM,
+            act="job_ended",
+            subject=self.job.manifest.job,
+            now=self._now,
+            details=details | {"records": self._audited},
+        )
+
     def _log(self, record: dict[str, Any]) -> None:
         raw = canonical_json(record | {"time": self._now})
-        digest = hashlib.sha256(bytes.fromhex(self.job.head) + raw).hexdigest()
+        digest = link(self.job.head, raw)
         self._entries.append(journal.Entry(self._audited, raw, digest))
         self.job = replace(self.job, head=digest)
 
@@ -163,7 +188,7 @@ class Recorder:
     ) -> Sealed:
         """Sign, log, count and put aside for `finish`. Args: place: round and attempt."""
         sealed = self._seal(kind, *place, to, body)
-        self._log(_record_of(sealed) | {"to": to})
+        self._log(record_of(sealed) | {"to": to})
         self._counts[f"out:{kind}"] += len(receivers)
         self._costs[f"out:{kind}"] += len(receivers) * len(sealed.raw)
         self._out.append((sealed, receivers))
@@ -174,17 +199,6 @@ class Recorder:
         sealed = seal(self._signer, address, self.job.chain, body)
         self.job = replace(self.job, chain=self.job.chain.after(sealed.sha256))
         return sealed
-
-
-def _record_of(sealed: Sealed) -> dict[str, Any]:
-    envelope = sealed.envelope
-    return {
-        "type": envelope.type.value,
-        "round": envelope.round,
-        "attempt": envelope.attempt,
-        "seq": envelope.seq,
-        "sha256": sealed.sha256,
-    }
 
 
 def _receivers(job: Job, kind: MessageType) -> tuple[AgentId, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
 
 from cloud_service.store.tables import AgentHead, AuditRecord, table_of
 
@@ -12,24 +12,18 @@ _HEADS: Final = table_of(AgentHead)
 _AUDIT: Final = table_of(AuditRecord)
 _H, _A = _HEADS.c, _AUDIT.c
 _MINE: Final = (_H.job == bindparam("key_job")) & (_H.agent == bindparam("key_agent"))
-_LAST: Final = select(_H.number, _H.head).where(_MINE)
-_OTHER: Final = (
-    select(_H.job)
-    .where(_H.agent == bindparam("agent"), _H.number == bindparam("number"), _H.head != bindparam("head"))
-    .limit(1)
+_KNOWN: Final = select(_H.job, _H.number, _H.head).where(
+    _H.agent == bindparam("agent"), or_(_H.job == bindparam("job"), _H.number == bindparam("number"))
 )
 _IN_CHAIN: Final = select(_A.number).where(_A.job == bindparam("job"), _A.hash == bindparam("hash")).limit(1)
 
 
-def last(connection: Connection, job: str, agent: str) -> tuple[int, str] | None:
-    """Number and head that the hospital claimed last in this job; None before it claimed any."""
-    row = connection.execute(_LAST, {"key_job": job, "key_agent": agent}).one_or_none()
-    return None if row is None else (row.number, row.head)
-
-
-def contradicts(connection: Connection, agent: str, number: int, head: str) -> bool:
-    """Whether the hospital has claimed another head for the same record, in any job."""
-    return connection.scalar(_OTHER, {"agent": agent, "number": number, "head": head}) is not None
+def is_contradicted(connection: Connection, job: str, agent: str, number: int, head: str) -> bool:
+    """Whether the hospital has claimed another head for the same record, in any job, or a later record in this job."""
+    rows = connection.execute(_KNOWN, {"agent": agent, "job": job, "number": number}).all()
+    return any(
+        row.head != head if row.number == number else row.job == job and row.number > number for row in rows
+    )
 
 
 def keep(connection: Connection, job: str, agent: str, number: int, head: str) -> None:

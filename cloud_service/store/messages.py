@@ -124,6 +124,25 @@ def keep_evidence(connection: Connection, sealed: Sealed, first: Prior, now: int
     connection.execute(_ADD_EVIDENCE, row)
 
 
+def keep_fork(connection: Connection, sealed: Sealed, head: str, now: int) -> None:
+    """Keep a message that knows another history of the job. Args: head: of the job's log as it stands here.
+
+    Of a contribution only the hash, as always once its round is over.
+    """
+    keeps_raw = sealed.envelope.type is not MessageType.CONTRIBUTION
+    row = {
+        "job": sealed.envelope.job,
+        "sender": sealed.envelope.sender,
+        "type": sealed.envelope.type.value,
+        "first_sha256": head,
+        "first_raw": None,
+        "second_sha256": digest(sealed.raw),
+        "second_raw": sealed.raw if keeps_raw else None,
+        "received": now,
+    }
+    connection.execute(_ADD_EVIDENCE, row)
+
+
 def _kept(connection: Connection, agent: AgentId, job: str, sha256: str) -> bytes | None:
     raw = contributions(connection, job).get(agent)
     return raw if raw is not None and digest(raw) == sha256 else None

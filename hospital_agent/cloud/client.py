@@ -20,6 +20,7 @@ from hospital_agent.cloud.connecting import clock_offset, open_http, read_capped
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.protocol.audit_log import JOURNAL_HEADER, SignedClaim
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
@@ -80,14 +81,16 @@ class CloudClient:
     ) -> None:
         self.http.close()
 
-    def post_message(self, raw: bytes, kind: str) -> bytes:
+    def post_message(self, raw: bytes, kind: str, claim: SignedClaim | None = None) -> bytes:
         """Send one signed envelope, again and again until it is answered; the answer is the raw receipt.
 
         Past a round's deadline it is still worth sending: the cloud waits for a silent member (rule C4).
-        Args: kind: message type, for the books.
+        Args: kind: message type, for the books. claim: where the own log stands.
         Raises: PeerError: refused. TemporaryError: not answered within the patience.
         """
         headers = {"content-type": "application/json"}
+        if claim is not None:
+            headers[JOURNAL_HEADER] = claim.canonical().decode()
         body = gzip.compress(raw, 6, mtime=0) if len(raw) >= _GZIP_FROM_BYTES else raw
         if len(body) < len(raw):
             headers["content-encoding"] = "gzip"

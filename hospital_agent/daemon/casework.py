@@ -21,6 +21,7 @@ from hospital_agent.policy import differs_by_one, shows_result
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
+from shared.protocol.audit_log import record_of
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
@@ -128,6 +129,7 @@ class Casework:
                 job=message.job,
                 type=message.type,
                 round=message.round,
+                attempt=message.attempt,
                 sha256=message.sha256,
                 head=head,
             )
@@ -194,8 +196,12 @@ class Casework:
         outgoing: tuple[Sealed, ...] = (),
         inbox_id: int | None = None,
         evidence: Sealed | None = None,
+        received: Sealed | None = None,
     ) -> None:
-        """The job is over: journal its end and its last words, erase what rule A6 names."""
+        """The job is over: journal its end and its last words, erase what rule A6 names.
+
+        Args: received: the cloud's message that ended it, where that is no evidence against anybody.
+        """
         journal, job = self.office.journal, case.entry.job
         self.room.end(job)
         if status is not JobStatus.COMPLETE:
@@ -210,6 +216,9 @@ class Casework:
                 journal.queue(sealed)
             if inbox_id is not None:
                 journal.move_cursor(inbox_id)
+            last = evidence or received
+            if last is not None:
+                journal.record("received", job=job, head=case.participation.head, **record_of(last))
             journal.record("ended", job=job, status=status.value, code=code, head=case.participation.head)
         journal.empty_log()
         self.office.discard_snapshot(entry.snapshot_sha256)
@@ -270,7 +279,7 @@ class Casework:
     def _settle(self, case: Case, outcome: Outcome, sealed: Sealed, inbox_id: int) -> None:
         match outcome.ending:
             case Completed():
-                self._complete(case, outcome, outcome.ending, inbox_id)
+                self._complete(case, outcome, outcome.ending, sealed, inbox_id)
             case Aborted():
                 case.participation = outcome.participation
                 code = outcome.ending.code
@@ -280,6 +289,7 @@ class Casework:
                     code=code.value,
                     reason="the job was ended for all hospitals",
                     inbox_id=inbox_id,
+                    received=sealed,
                 )
             case None:
                 self._go_on(case, outcome, sealed, inbox_id)
@@ -301,13 +311,7 @@ class Casework:
             for message in outcome.outgoing:
                 journal.queue(message)
             journal.move_cursor(inbox_id)
-            journal.record(
-                "received",
-                job=entry.job,
-                type=sealed.envelope.type.value,
-                sha256=sealed.sha256,
-                head=after.head,
-            )
+            journal.record("received", job=entry.job, head=after.head, **record_of(sealed))
         case.entry, case.participation = entry, after
         self.office.progress.tell(phase, job=entry.job, round=after.round, attempt=after.attempt, phase=phase)
         if outcome.computes:
@@ -325,13 +329,15 @@ class Casework:
             roster = [str(agent) for agent in participation.roster]
             self.office.journal.remember_roster(identity, roster, case.entry.job)
 
-    def _complete(self, case: Case, outcome: Outcome, ending: Completed, inbox_id: int) -> None:
+    def _complete(
+        self, case: Case, outcome: Outcome, ending: Completed, sealed: Sealed, inbox_id: int
+    ) -> None:
         """The model is on disk before the journal forgets; a repeat after a crash writes the same tree again."""
         after = outcome.participation
         model = model_of(after, case.entry.certificates, ending.statements)
         self.office.shelf.put(model, self.office.keyring.identity)
         case.participation = after
-        self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id)
+        self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id, received=sealed)
         classes = self.office.predictions_of(case.entry.job)
         told = f"the classes of the own records are in {classes}" if classes.is_file() else model.told
         self.office.progress.tell(f"complete: {told}", job=case.entry.job)

@@ -23,10 +23,11 @@ from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.daemon.secret_work import Teller
-from hospital_agent.journal import JobStatus, Journal
+from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.keyring import Keyring
 from hospital_agent.settings import SETTINGS_FILE, load_settings
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
+from shared.protocol.audit_log import JournalClaim, SignedClaim, sign_claim
 from shared.protocol.envelopes import Sealed, unseal
 from shared.protocol.expiry import is_over, notice, over_text, remedy
 from shared.protocol.joining import F_TABLE_BITS
@@ -259,13 +260,21 @@ class Daemon:
                 continue
             start = time.perf_counter()
             try:
-                receipt = self.client.post_message(message.raw, message.type)
+                receipt = self.client.post_message(message.raw, message.type, self._own_head(message))
             except PeerError as error:
                 self._book(message.job, time.perf_counter() - start)
                 self.casework.take_refusal(message, error)
                 continue
             self._book(message.job, time.perf_counter() - start)
             self.casework.take_receipt(message, receipt)
+
+    def _own_head(self, message: OutgoingMessage) -> SignedClaim | None:
+        """Where the own log stands, signed, so that the cloud's log of the job holds it (protocol section 8)."""
+        newest = self.office.journal.lasting_head()
+        if newest is None:
+            return None
+        claim = JournalClaim(agent=self.office.own, message=message.sha256, number=newest[0], head=newest[1])
+        return sign_claim(claim, self.office.keyring.identity)
 
     def _book(self, job: str, seconds: float) -> None:
         figures: Mapping[str, Any] = self.client.traffic.drain()

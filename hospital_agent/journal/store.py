@@ -235,6 +235,16 @@ class Journal:
         self._write("INSERT INTO audit VALUES (?, ?, ?)", (number, text, new_head))
         return new_head
 
+    def lasting_head(self) -> tuple[int, str] | None:
+        """Number and head of the newest record that even a power cut leaves; None before there is one.
+
+        Only what a receipt is recorded by is not synced at once, and every other record brings those before it.
+        """
+        row = self._one(
+            "SELECT n, hash FROM audit WHERE json_extract(record, '$.kind') != 'sent' ORDER BY n DESC LIMIT 1"
+        )
+        return None if row is None else (int(row[0]), str(row[1]))
+
     def keep_evidence(self, job: str, code: str, raw: bytes) -> None:
         """The signed message on which a job failed, exactly as it came."""
         self._write("INSERT INTO evidence (job, code, raw) VALUES (?, ?, ?)", (job, code, raw))

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from shared.crypto import identity
 from shared.errors import ErrorCode, PeerError
+from shared.ids import CLOUD
 from shared.protocol.envelopes import Sealed, Signer
 from shared.wire.base import Hex32, Hex64, Id, WireModel, canonical_json
 from shared.wire.envelope import MessageType
@@ -89,11 +90,11 @@ def record_of(sealed: Sealed) -> dict[str, Any]:
         "seq": envelope.seq,
         "sha256": sealed.sha256,
     }
-    return record | _details(envelope.type, envelope.body)
+    told = _of_cloud if envelope.sender == CLOUD else _of_hospital
+    return record | told(envelope.type, envelope.body)
 
 
-def _details(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
-    """Members of a body are looked at as they came; what is not there, or of another kind, is left out."""
+def _of_cloud(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
     match kind:
         case MessageType.AGGREGATE:
             return {
@@ -102,12 +103,22 @@ def _details(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
             }
         case MessageType.ROUND_OPEN:
             return {"slots": body["slots"]}
+        case MessageType.ABORT:
+            return _texts(body, "code")
+        case _:
+            return {}
+
+
+def _of_hospital(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
+    """The body may be of a message that is refused: what is not there, or of another kind, is left out."""
+    match kind:
         case MessageType.ATTEST:
             return _texts(body, "tree_sha256") | {"published": body.get("tree") is not None}
         case MessageType.JOB_DECLINE | MessageType.ABORT:
             return _texts(body, "code")
         case MessageType.CONTRIBUTION | MessageType.DECISION | MessageType.NOTIFY:
-            return {"echo": body["head"][:64]} if isinstance(body.get("head"), str) else {}
+            echo = body.get("head")
+            return {"echo": echo[:64]} if isinstance(echo, str) else {}
         case _:
             return {}
 
