@@ -1,9 +1,10 @@
-"""The operator's commands for the life of a cloud: tables, backups, keys, retention. `add_to` adds them to the program."""
+"""The operator's commands for the life of a cloud: tables, backups, keys, retention. `add_to` adds them all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,8 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 def add_to(app: typer.Typer) -> None:
     """Add every command of this module to `privet cloud`."""
     app.command()(migrate)
+    app.command()(backup)
+    app.command()(restore)
 
 
 def migrate(
@@ -129,3 +132,83 @@ def opened(folder: Path) -> Iterator[Database]:
         yield database
     finally:
         database.dispose()
+
+
+def backup(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", help="The file to write; it must not be there yet.")],
+) -> Report:
+    """Copy the database into one file, while the cloud may serve. Keys and settings are kept apart from it."""
+    from cloud_service.service import backups
+    from cloud_service.service.services import unix_time
+
+    with opened(folder) as database:
+        manifest = backups.take(database, out, unix_time())
+    running = sorted(job for job, place in manifest.jobs.items() if place["state"] not in _OVER)
+    return Report(
+        document={"file": str(out), "running": running, **backups.described(manifest)},
+        text=(
+            f"Wrote {out}: revision {manifest.revision}, {len(manifest.jobs)} jobs, {len(running)} of them running.\n"
+            f"It holds no private key: keep identity.pem, rsa*.pem and cloud.toml of {folder} as well, elsewhere.\n"
+            "Jobs that run now could not go on after a restore, because their hospitals will have seen more."
+        ),
+    )
+
+
+def restore(
+    folder: Folder,
+    source: Annotated[Path, typer.Option("--from", help="A file of `privet cloud backup`.")],
+    replace: Annotated[
+        bool,
+        typer.Option("--replace", help="Put it in the place of the database that is there, which is kept."),
+    ] = False,
+) -> Report:
+    """Put a backup back. Every job that ran in it is ended: its hospitals saw what the backup does not know."""
+    from cloud_service.service import backups
+    from cloud_service.service.folder import load_keys
+    from cloud_service.service.services import unix_time
+    from cloud_service.store import backups as store
+
+    now, signer = unix_time(), load_keys(folder).identity
+    with opened(folder) as database:
+        kept = _free_name(folder, now)
+        was_empty = store.is_empty(database) and not store.is_unfinished(database)
+        if not was_empty and not replace:
+            raise InputError(
+                "there is a database already",
+                where="database_url",
+                remedy="Add --replace to put the backup in its place; what is there is kept in a file.",
+            )
+        restored = backups.put_back(database, source, kept, signer, now)
+    before = f"What was there is in {kept}.\n" if kept.exists() else ""
+    return Report(
+        document={
+            "restored": restored.manifest.sha256,
+            "time": restored.manifest.time,
+            "ended": [str(job) for job in restored.lost],
+            "kept": str(kept) if kept.exists() else None,
+        },
+        text=(
+            f"Restored what was there at {_moment(restored.manifest.time)}. {before}"
+            f"Jobs ended as history_lost: {', '.join(restored.lost) or 'none'}. Begin them anew.\n"
+            "What was changed since then is as it was: look at tokens that were revoked, people that were removed,\n"
+            "studies that were closed, approvals that were withdrawn. Import the newest bundle (privet cloud join)."
+        ),
+    )
+
+
+_OVER = frozenset({"DONE", "FAILED", "CANCELLED"})
+
+
+def _free_name(folder: Path, now: int) -> Path:
+    """Where the database goes that a restore replaces."""
+    stem = f"before-restore-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
+    for number in range(1000):
+        path = folder / (f"{stem}.db" if number == 0 else f"{stem}-{number}.db")
+        if not path.exists():
+            return path
+    raise InputError("too many databases are kept here", where=str(folder), remedy="Remove old ones.")
+
+
+def _moment(time: int) -> str:
+    return datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")

@@ -68,10 +68,10 @@ class History:
         lost = []
         for claim in seen.jobs:
             row = known.get(claim.job)
-            ahead = row is None or _is_ahead(claim, row.chain_seq, row.answered)
-            if ahead or (row is not None and row.cleared is not None):
+            ahead = row is None or _is_ahead(claim, row["chain_seq"], row["answered"])
+            if ahead or (row is not None and row["cleared"] is not None):
                 lost.append(JobId(claim.job))
-            if ahead and row is not None and row.state not in _OVER:
+            if ahead and row is not None and row["state"] not in _OVER:
                 self._alert(agent, [JobId(claim.job)])
                 self.lose(JobId(claim.job), agent, raw)
         return lost

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Connection, Row, bindparam, insert, select, text
+from sqlalchemy import Connection, RowMapping, bindparam, insert, select, text
 
 from cloud_service.store.tables import Evidence, JobMember, JobRow, table_of
 from shared.ids import JobId
@@ -34,10 +34,10 @@ _SAME_CLAIM: Final = select(_EVIDENCE.c.id).where(
 )
 
 
-def standing(connection: Connection, agent: str, jobs: Collection[str]) -> dict[str, Row[Any]]:
+def standing(connection: Connection, agent: str, jobs: Collection[str]) -> dict[str, RowMapping]:
     """Of these jobs, those that the agent is invited to: `state`, `chain_seq`, `answered`, `head`, `cleared`."""
-    rows = connection.execute(_STANDING, {"agent": agent, "jobs": list(jobs)})
-    return {row.id: row for row in rows}
+    rows = connection.execute(_STANDING, {"agent": agent, "jobs": list(jobs)}).mappings()
+    return {row["id"]: row for row in rows}
 
 
 def living(connection: Connection, agent: str | None = None) -> list[JobId]:
