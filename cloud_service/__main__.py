@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cloud_service import commands, people_commands, upkeep
+from cloud_service import commands, inspecting, people_commands, upkeep
+from cloud_service.places import Folder
 from shared.reports import Report
 
 app = typer.Typer(
@@ -18,8 +19,7 @@ app.add_typer(people_commands.tokens, name="token")
 app.add_typer(commands.studies, name="study")
 app.add_typer(commands.jobs, name="job")
 upkeep.add_to(app)
-
-Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
+inspecting.add_to(app)
 
 
 @app.command()
@@ -110,16 +110,23 @@ def _fingerprint(text: str) -> str:
 def serve(
     folder: Folder,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option("--port", help="Port to listen on; 0 takes a free one.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
+    ] = None,
 ) -> None:
     """Serve agents and people until stopped (Ctrl-C or SIGTERM)."""
     from cloud_service.api.server import run
     from cloud_service.app import create_app, prepare
     from cloud_service.service import logs
+    from cloud_service.service.services import unix_time
     from cloud_service.settings import check_listening, load_settings
+    from shared.errors import starting
 
-    settings = load_settings(folder, host=host, port=port)
-    check_listening(settings)
-    services = prepare(settings)
+    with starting(full="C019", closed="C018", other="C090"):
+        settings = load_settings(folder, host=host, port=port)
+        check_listening(settings)
+        services = prepare(settings)
+        services.membership.check_clock(unix_time())
+        application = create_app(services)
     logs.configure()
-    run(create_app(services), settings, services.notifier.close)
+    run(application, settings, services.notifier.close)

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 PREFIX: Final = "PRIVET_CLOUD_"
 OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS")
@@ -37,3 +39,21 @@ def secret_folders(folder: Path) -> list[Path]:
     """Folders whose files are named after settings, the winning one first."""
     named = (os.environ.get(f"{PREFIX}SECRETS"), os.environ.get(_CREDENTIALS))
     return [*(Path(name) for name in named if name), folder / SECRETS_FOLDER]
+
+
+def default_folder() -> Path:
+    """The folder of the system's service."""
+    return DEFAULT_FOLDER
+
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="[FOLDER]",
+        help=f"The cloud's folder; {DEFAULT_FOLDER} if it is left out.",
+        envvar=f"{PREFIX}FOLDER",
+        default_factory=default_folder,
+        show_default=False,
+    ),
+]
+"""The argument of the cloud's commands."""

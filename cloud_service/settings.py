@@ -7,6 +7,7 @@ underscores, such as `PRIVET_CLOUD_REPLICA__ADDRESS`. Where the files are is sai
 from __future__ import annotations
 
 import os
+import ssl
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from cloud_service.oidc_settings import OidcSettings
 from cloud_service.places import (
     DEFAULT_FOLDER,
     OTHER_VARIABLES,
@@ -53,6 +55,12 @@ TEMPLATE: Final = f"""\
 # tls_certificate = "tls.crt"
 # tls_key = "tls.key"
 # behind_proxy = false
+# Mutual TLS: the authority of the agents' client certificates, and whether everybody must show one (people as well).
+# tls_client_ca = "clients.crt"
+# tls_client_required = false
+
+# Operators, coordinators and stewards with a local account need codes from an authenticator app.
+# require_second_factor = true
 
 # SQLite in this folder unless another database is named (PostgreSQL needs the extra `postgres`):
 # database_url = "postgresql+psycopg://privet@localhost/privet"
@@ -72,6 +80,17 @@ TEMPLATE: Final = f"""\
 # [replica]
 # address = "https://10.0.0.5:8443"
 # ca_bundle = "replicas.crt"
+
+# Sign-in by an identity provider (OpenID Connect); roles follow from a claim of its tokens.
+# [oidc]
+# issuer = "https://login.example.org"
+# client_id = "privet"
+# client_secret = ""   # better in the file secrets/oidc__client_secret
+# public_url = "https://privet.example.org"
+# roles_claim = "groups"
+# hospital_claim = "hospital"
+# [oidc.roles]
+# "privet-analysts" = ["analyst"]
 """
 
 
@@ -113,6 +132,10 @@ class Settings(BaseSettings):
     """PEM file with the certificate chain; relative to the folder. Goes with `tls_key`."""
     tls_key: Path | None = None
     """PEM file with the private key of `tls_certificate`."""
+    tls_client_ca: Path | None = None
+    """PEM file with the authorities of client certificates: who shows one must be certified by them (mutual TLS)."""
+    tls_client_required: bool = False
+    """Whether nobody gets through TLS without a client certificate of `tls_client_ca`; people need one then too."""
     behind_proxy: bool = False
     """A reverse proxy in front ends TLS, and nobody else can reach this address."""
     database_url: Annotated[str, Field(repr=False)] = ""
@@ -132,7 +155,10 @@ class Settings(BaseSettings):
     """Connections to PostgreSQL that this process opens at most; all replicas together must fit the server's limit."""
     drain_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
     """How long a stopping cloud goes on serving after `/readyz` has said that it stops."""
+    require_second_factor: bool = True
+    """Whether operators, coordinators and stewards with a local account need codes from an authenticator app."""
     replica: ReplicaSettings = ReplicaSettings()
+    oidc: OidcSettings | None = None
 
     @classmethod
     def settings_customise_sources(
@@ -173,6 +199,11 @@ class Settings(BaseSettings):
         if self.tls_certificate is None or self.tls_key is None:
             return None
         return self.folder / self.tls_certificate, self.folder / self.tls_key
+
+    @property
+    def tls_client_file(self) -> Path | None:
+        """Authorities of client certificates, as a path that does not depend on the working directory."""
+        return None if self.tls_client_ca is None else self.folder / self.tls_client_ca
 
 
 def all_settings() -> list[Setting]:
@@ -266,6 +297,9 @@ def check_listening(settings: Settings) -> None:
                 remedy="Correct tls_certificate and tls_key.",
                 number="C004",
             )
+    if settings.tls_files is not None:
+        _check_pair(*settings.tls_files)
+    _check_client_authorities(settings)
     if settings.tls_files is None and not settings.behind_proxy and not is_loopback(settings.host):
         raise InputError(
             f"will not listen on {settings.host} without TLS",
@@ -274,3 +308,46 @@ def check_listening(settings: Settings) -> None:
             'or host = "127.0.0.1".',
             number="C005",
         )
+
+
+def _check_pair(certificate: Path, key: Path) -> None:
+    """Raises: InputError: they cannot be read, or are no certificate and its key without a passphrase."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as error:
+        raise InputError(
+            f"not a TLS certificate with its private key ({error.reason or 'unreadable'})",
+            where=f"{certificate}, {key}",
+            remedy="Give PEM files that belong together; the key must not be under a passphrase.",
+            number="C006",
+        ) from None
+
+
+def _check_client_authorities(settings: Settings) -> None:
+    """Raises: InputError: mutual TLS without TLS of our own, without authorities, or with a file that has none."""
+    authorities, where = settings.tls_client_file, str(settings_path(settings.folder))
+    if authorities is None:
+        if settings.tls_client_required:
+            raise InputError(
+                "tls_client_required is set, and nobody says whose certificates count",
+                where=where,
+                remedy="Set tls_client_ca, or leave tls_client_required out.",
+                number="C004",
+            )
+        return
+    if settings.tls_files is None:
+        raise InputError(
+            "tls_client_ca is for a cloud that ends TLS itself",
+            where=where,
+            remedy="Set tls_certificate and tls_key, or let the reverse proxy ask for client certificates.",
+            number="C004",
+        )
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authorities)
+    except OSError:
+        raise InputError(
+            "no PEM file with certificates of authorities",
+            where=str(authorities),
+            remedy="Correct tls_client_ca.",
+            number="C004",
+        ) from None

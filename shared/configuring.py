@@ -14,6 +14,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from shared.errors import InputError
+from shared.reports import Report
 
 HIDDEN: Final = "***"
 """Shown in place of a secret."""
@@ -175,6 +176,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [_plain(one) for one in value]
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def report_of(found: Sequence[Effective]) -> Report:
+    """Settings in force, for people and for machines."""
+    width = max((len(one.path) for one in found), default=0)
+    lines = [f"{one.path:{width}}  {_told(one.value)}  ({one.source})" for one in found]
+    document = {one.path: {"value": one.value, "source": one.source} for one in found}
+    return Report({"settings": document}, "\n".join(lines))
+
+
+def _told(value: Any) -> str:
+    return "not set" if value in (None, "", [], {}) else str(value)
 
 
 def paths_in(document: Mapping[str, Any], settings: Sequence[Setting], place: str = "") -> set[str]:

@@ -12,6 +12,7 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from cloud_service.api.supervisor import Heartbeat, notify
 from cloud_service.settings import Settings
 from shared.errors import InputError
 from shared.wire.relay import MAX_PARCEL_BYTES
@@ -37,15 +38,24 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self._release = release
         self._on_ready = on_ready
+        self._heartbeat = Heartbeat()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell."""
         await super().startup(sockets)
         if self.started and self._on_ready is not None:
             self._on_ready(self.servers[0].sockets[0].getsockname()[1])
+        if self.started:
+            notify("READY=1", f"STATUS=serving on {self.config.host} port {self.config.port}")
+
+    async def on_tick(self, counter: int) -> bool:
+        """Some ten times a second: the loop that serves everybody turns."""
+        self._heartbeat.beat()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End the long polls, then everything."""
+        notify("STOPPING=1")
         self._release()
         await super().shutdown(sockets)
 
@@ -60,6 +70,10 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
             "ssl_keyfile": str(key),
             "ssl_context_factory": _tls_context,
         }
+        if settings.tls_client_file is not None:
+            must = settings.tls_client_required
+            tls["ssl_ca_certs"] = str(settings.tls_client_file)
+            tls["ssl_cert_reqs"] = ssl.CERT_REQUIRED if must else ssl.CERT_OPTIONAL
     return uvicorn.Config(
         app,
         host=settings.host,

@@ -21,6 +21,7 @@ from shared.crypto.certificates import Certificate, Role
 from shared.crypto.paillier import PublicKey
 from shared.errors import InputError, PeerError
 from shared.protocol.enrolment import check_successor, open_cloud_bundle, trust_of, verify_federation
+from shared.protocol.expiry import early_text
 from shared.protocol.sums import CloudKeys
 from shared.protocol.trust import Trust
 from shared.wire.enrolment import (
@@ -110,6 +111,13 @@ class Membership:
                 number="C015",
             )
         return joined
+
+    def check_clock(self, now: int) -> None:
+        """Raises: InputError: this machine's clock stands before this cloud was certified, so it is wrong."""
+        joined = self.current()
+        early = early_text(joined.trust.certificate(joined.certificate, role=Role.CLOUD), now)
+        if early:
+            raise InputError(early, remedy="Set the clock (timedatectl), then start again.", number="C016")
 
     def join(self, raw: bytes, root_sha256: str | None, now: int) -> Joined:
         """Verify a bundle and keep it; the same bundle again changes nothing.

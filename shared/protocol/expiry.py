@@ -40,12 +40,17 @@ def check_time(certificate: Certificate, now: int) -> None:
     """
     if is_over(certificate, now):
         raise PeerError(ErrorCode.UNKNOWN_AGENT, f"{over_text(certificate)}. {remedy(certificate)}")
+    early = early_text(certificate, now)
+    if early:
+        raise PeerError(ErrorCode.UNKNOWN_AGENT, early)
+
+
+def early_text(certificate: Certificate, now: int) -> str | None:
+    """That it is not yet valid by any clock within the allowed skew, if so: most often the clock stands wrong."""
     begins = int(certificate.validity.not_before.timestamp())
-    if now + MAX_SKEW_SECONDS < begins:
-        raise PeerError(
-            ErrorCode.UNKNOWN_AGENT,
-            f"the certificate of {certificate.id} is not valid before {day_of(begins)}; check this machine's clock",
-        )
+    if now + MAX_SKEW_SECONDS >= begins:
+        return None
+    return f"the certificate of {certificate.id} is not valid before {day_of(begins)}; check this machine's clock"
 
 
 def over_text(certificate: Certificate) -> str:

@@ -9,6 +9,7 @@ import pytest
 from cloud_service.settings import check_listening, load_settings
 from shared.errors import InputError
 from shared.hosts import is_loopback
+from tests.support.certificates import self_signed
 
 
 def folder_with(tmp_path: Path, content: str) -> Path:
@@ -70,7 +71,11 @@ def test_tls_files_belong_together_and_exist(tmp_path: Path) -> None:
         check_listening(load_settings(folder))
     (tmp_path / "k").touch()
     (tmp_path / "c").touch()
-    check_listening(load_settings(folder))
+    with pytest.raises(InputError, match="not a TLS certificate") as caught:
+        check_listening(load_settings(folder))
+    assert caught.value.number == "C006"
+    self_signed(tmp_path)
+    check_listening(load_settings(tmp_path, tls_certificate=Path("tls.crt"), tls_key=Path("tls.key")))
 
 
 def test_a_database_password_is_not_shown(tmp_path: Path) -> None:
