@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloud_service.places import Folder
 from shared.errors import InputError, PeerError
 from shared.reports import Report
 
@@ -26,7 +27,6 @@ studies = typer.Typer(
 )
 jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add_completion=False)
 
-Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
 _MAX_SCHEMA_BYTES = 2**25
 _DEPTH = 8

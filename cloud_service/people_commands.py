@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -35,7 +36,6 @@ class RoleName(StrEnum):
     AUDITOR = "auditor"
 
 
-Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 Label = Annotated[str, typer.Option("--label", help="A name for the token, 1 to 64 of a-z, 0-9 and -.")]
 Name = Annotated[str, typer.Option("--name", help="The person's name, 1 to 64 of a-z, 0-9 and -.")]
 Hospital = Annotated[

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from cloud_service.store.database import Database
     from cloud_service.store.schema import SchemaState
 
-Folder = Annotated[Path, typer.Argument(help="The cloud's folder.", metavar="FOLDER")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 
 
