@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import budget, enrolling, jobs, predicting, running
+from hospital_agent.commands import budget, enrolling, inspecting, jobs, predicting, running
 
 app = typer.Typer(
     help="Run a hospital's agent: nobody else sees its records.", no_args_is_help=True, add_completion=False
@@ -12,6 +12,8 @@ app = typer.Typer(
 app.command()(enrolling.init)
 app.command()(enrolling.join)
 app.command()(running.run)
+app.command("settings")(inspecting.show_settings)
+app.command()(inspecting.health)
 app.command()(jobs.offers)
 app.command()(jobs.approve)
 app.command()(jobs.decline)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hospital_agent.cloud.carriers import Carrier, NoWebSocketError
 from hospital_agent.cloud.client import CloudClient, InboxMessage
+from hospital_agent.cloud.own_server import local_answers
 from hospital_agent.cloud.relay import RelayDoor
 from hospital_agent.cloud.retries import BusyError, FullJitter, Patience
 from hospital_agent.cloud.traffic import Traffic
@@ -18,4 +19,5 @@ __all__ = [
     "Patience",
     "RelayDoor",
     "Traffic",
+    "local_answers",
 ]

@@ -7,6 +7,24 @@ from typing import Annotated
 
 import typer
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The agent's folder.", file_okay=False)]
+from hospital_agent.places import DEFAULT_FOLDER, PREFIX
+
+
+def default_folder() -> Path:
+    """The folder of the system's service."""
+    return DEFAULT_FOLDER
+
+
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="[DIR]",
+        help=f"The agent's folder; {DEFAULT_FOLDER} if it is left out.",
+        file_okay=False,
+        envvar=f"{PREFIX}FOLDER",
+        default_factory=default_folder,
+        show_default=False,
+    ),
+]
 JobPrefix = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or its beginning.")]
 ModelPrefix = Annotated[str, typer.Argument(metavar="MODEL", help="A model's id, or its beginning.")]

@@ -16,11 +16,12 @@ import typer
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
 from hospital_agent.files import read_file
-from shared.errors import InputError
+from shared.errors import InputError, numbered
 from shared.reports import Report
 from shared.rng import random_bytes
 
 if TYPE_CHECKING:
+    from hospital_agent.daemon.office import Office
     from shared.tree.schema import Schema
 
 _MAX_SCHEMA_BYTES = 2**25
@@ -35,8 +36,14 @@ def run(folder: Folder) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.local_api import Library, create_app, serving
+    from hospital_agent.policy import load_policy
+    from hospital_agent.settings import load_settings
+    from shared.errors import starting
 
-    daemon = Daemon.open(folder)
+    with starting(full="A019", closed="A018", other="A090"):
+        load_policy(load_settings(folder).policy)
+        daemon = Daemon.open(folder)
+        _check_data(daemon.office)
     settings = daemon.office.settings
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
@@ -44,9 +51,24 @@ def run(folder: Folder) -> None:
     with _until_terminated(), serving(app, local) if local.serve else nullcontext(None) as url:
         if url is not None:
             daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
-        if settings.data.path is None and settings.data.url is None:
-            daemon.office.progress.warn("no records are named yet: path or url under [data] in agent.toml")
         daemon.run()
+
+
+def _check_data(office: Office) -> None:
+    """Records may come later, and finished trees serve without them; what contradicts itself never works.
+
+    Raises: InputError: [data] names records in two ways, or a database without its table.
+    """
+    data = office.settings.data
+    if data.path is None and data.url is None:
+        office.progress.warn("no records are named yet: path or url under [data] in agent.toml")
+        return
+    with numbered("A017"):
+        _ = office.records
+    if data.path is not None and not data.path.is_file():
+        office.progress.warn(
+            "there is no file at path under [data] in agent.toml; jobs will be declined until it is"
+        )
 
 
 @contextmanager
