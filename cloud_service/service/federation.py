@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
+import structlog
 from sqlalchemy import Row
 
 from cloud_service.service.folder import CloudKeyPair
@@ -19,11 +20,13 @@ from cloud_service.store import directory
 from cloud_service.store.database import Database
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.paillier import PublicKey
-from shared.errors import InputError, PeerError
+from shared.crypto.wrapping import UnwrappingKey, WrappingKey
+from shared.errors import InputError, PeerError, TemporaryError
 from shared.protocol.enrolment import check_successor, open_cloud_bundle, trust_of, verify_federation
 from shared.protocol.expiry import early_text
 from shared.protocol.sums import CloudKeys
 from shared.protocol.trust import Trust
+from shared.wire.base import decode_base64url
 from shared.wire.enrolment import (
     MAX_BUNDLE_BYTES,
     MAX_FEDERATION_BYTES,
@@ -31,7 +34,9 @@ from shared.wire.enrolment import (
     Federation,
     SignedFederation,
 )
+from shared.wire.manifest import Manifest
 
+_log = structlog.get_logger()
 _REFRESH_SECONDS: Final = 1.0
 _JOIN: Final = "Run: privet cloud join FOLDER --bundle cloud.bundle --root-sha256 FINGERPRINT"
 
@@ -83,9 +88,25 @@ class Membership:
             known = joined.agents[der] = joined.trust.certificate(der, role=Role.AGENT)
         return known
 
-    def keys_of(self, key_id: str) -> CloudKeys:
-        """What a job under this Paillier key is computed with; jobs of an older epoch keep theirs."""
-        return CloudKeys(self.public_key(key_id), self._keys.unwrapping)
+    def keys_of(self, manifest: Manifest) -> CloudKeys:
+        """What a job is computed with: the keys that its manifest names, also where newer ones are in force.
+
+        Raises: TemporaryError: its RSA key is not on this replica.
+        """
+        rsa = WrappingKey.from_der(decode_base64url(manifest.rsa_public_key, what="rsa_public_key"))
+        return CloudKeys(self.public_key(manifest.key_id), self._unwrapping(rsa.fingerprint))
+
+    def unwrapping(self) -> UnwrappingKey:
+        """The RSA key that the certificate in force names. Raises: TemporaryError: it is not on this replica."""
+        joined = self.current()
+        return self._unwrapping(_certified_rsa(joined))
+
+    def _unwrapping(self, fingerprint: str) -> UnwrappingKey:
+        found = self._keys.find(fingerprint)
+        if found is None:
+            _log.error("an RSA key is missing on this replica", file=f"rsa-{fingerprint[:16]}.pem")
+            raise TemporaryError("the RSA key of this job is not on this replica", retry_after_seconds=2)
+        return found
 
     def public_key(self, key_id: str) -> PublicKey:
         """The public Paillier key of that id. Raises: InputError: no joined document names it."""
@@ -103,7 +124,7 @@ class Membership:
         joined = self.current()
         certificate = joined.trust.certificate(joined.certificate, role=Role.CLOUD)
         fits = certificate.public_key == self._keys.identity.public
-        if not fits or certificate.rsa_sha256 != self._keys.unwrapping.public.fingerprint:
+        if not fits or self._keys.find(str(certificate.rsa_sha256)) is None:
             raise InputError(
                 "the key files do not belong to the certificate",
                 where="identity.pem, rsa.pem",
@@ -132,7 +153,7 @@ class Membership:
             enrolment = open_cloud_bundle(
                 bundle, _root(held, root_sha256), identity_public=self._keys.identity.public
             )
-            if enrolment.certificate.rsa_sha256 != self._keys.unwrapping.public.fingerprint:
+            if self._keys.find(str(enrolment.certificate.rsa_sha256)) is None:
                 raise InputError(
                     "the bundle certifies another RSA key",
                     where="bundle",
@@ -187,6 +208,10 @@ def _values(bundle: CloudBundle, federation: Federation, certificate: bytes, now
         "certificate": certificate,
         "stored": now,
     }
+
+
+def _certified_rsa(joined: Joined) -> str:
+    return str(joined.trust.certificate(joined.certificate, role=Role.CLOUD).rsa_sha256)
 
 
 def _read(row: Row[Any]) -> SignedFederation:

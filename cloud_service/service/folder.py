@@ -27,10 +27,27 @@ _MAX_KEY_BYTES: Final = 2**14
 
 @dataclass(frozen=True, slots=True)
 class CloudKeyPair:
-    """The cloud's own private keys: it signs with one and unwraps mask seeds with the other."""
+    """The cloud's own private keys: it signs with one and unwraps mask seeds with the other.
+
+    `folder`: where further RSA keys lie while the key is being changed; which one counts, the certificate says.
+    """
 
     identity: IdentityKey = field(repr=False)
     unwrapping: UnwrappingKey = field(repr=False)
+    folder: Path | None = None
+    _found: dict[str, UnwrappingKey] = field(default_factory=dict, repr=False, compare=False)
+
+    def find(self, fingerprint: str) -> UnwrappingKey | None:
+        """The RSA key of this fingerprint; looked for on disk if it is not known yet, so that no restart is needed."""
+        if self.unwrapping.public.fingerprint == fingerprint:
+            return self.unwrapping
+        if fingerprint not in self._found and self.folder is not None:
+            self._found.update(rsa_keys(self.folder))
+        return self._found.get(fingerprint)
+
+    def forget(self, fingerprint: str) -> None:
+        """Drop a key whose file was deleted."""
+        self._found.pop(fingerprint, None)
 
 
 def create(folder: Path) -> Subject:
@@ -60,12 +77,48 @@ def create(folder: Path) -> Subject:
 
 def load_keys(folder: Path) -> CloudKeyPair:
     """The keys of a folder. Raises: InputError: missing, readable by others, or not keys of the right kind."""
-    identity, rsa = folder / IDENTITY_FILE, folder / RSA_FILE
+    identity = folder / IDENTITY_FILE
+    rsa = next(iter(_rsa_files(folder)), folder / RSA_FILE)
     with numbered("C009"):
         return CloudKeyPair(
             IdentityKey.from_pem(_read_private(identity), where=str(identity)),
             UnwrappingKey.from_pem(_read_private(rsa), where=str(rsa)),
+            folder,
         )
+
+
+def rsa_keys(folder: Path) -> dict[str, UnwrappingKey]:
+    """Every RSA key of the folder by its fingerprint. Raises: InputError: readable by others, or no key."""
+    keys = [UnwrappingKey.from_pem(_read_private(path), where=str(path)) for path in _rsa_files(folder)]
+    return {key.public.fingerprint: key for key in keys}
+
+
+def _rsa_files(folder: Path) -> list[Path]:
+    """`rsa.pem` first, where it is still there; a name that vanishes meanwhile was deleted on purpose."""
+    return sorted(folder.glob("rsa*.pem"), key=lambda path: (path.name != RSA_FILE, path.name))
+
+
+def add_rsa_key(folder: Path) -> UnwrappingKey:
+    """A new RSA key beside the others, `rsa-` and the start of its fingerprint; on disk before this returns."""
+    key = UnwrappingKey.generate()
+    _write(folder / f"rsa-{key.public.fingerprint[:16]}.pem", key.to_pem(), 0o600)
+    return key
+
+
+def write_request(folder: Path, identity: IdentityKey, fingerprint: str) -> Subject:
+    """The request that asks to certify the identity with the RSA key of this fingerprint."""
+    request = certificates.create_request(identity, CLOUD, Role.CLOUD, fingerprint)
+    _write(folder / REQUEST_FILE, request, 0o644)
+    return certificates.parse_request(request)
+
+
+def delete_rsa_key(folder: Path, fingerprint: str) -> str | None:
+    """Delete the file of a key; its name, or None where there is none."""
+    for path in _rsa_files(folder):
+        if UnwrappingKey.from_pem(_read_private(path), where=str(path)).public.fingerprint == fingerprint:
+            path.unlink(missing_ok=True)
+            return path.name
+    return None
 
 
 def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:

@@ -128,7 +128,7 @@ class MessageDoor:
             return None  # the locked part comes to the same end, and records it
         try:
             return check_contribution(
-                stored.job, sealed.envelope, self.membership.keys_of(stored.job.manifest.key_id)
+                stored.job, sealed.envelope, self.membership.keys_of(stored.job.manifest)
             )
         except PeerError as error:
             return error
@@ -197,7 +197,7 @@ class MessageDoor:
     def _keep(self, stored: StoredJob, sealed: Sealed, verdict: Verdict) -> None:
         """Raise the verdict if it is a refusal, otherwise keep the checked contribution for the sum."""
         if verdict is None:  # round or state changed since the look without a lock
-            keys = self.membership.keys_of(stored.job.manifest.key_id)
+            keys = self.membership.keys_of(stored.job.manifest)
             verdict = check_contribution(stored.job, sealed.envelope, keys)
         if isinstance(verdict, PeerError):
             raise verdict

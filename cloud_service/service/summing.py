@@ -55,7 +55,7 @@ class Summer:
             missing = [agent for agent in stored.job.roster if agent not in checked]
             kept = messages.contributions(connection, job_id) if missing else {}
         began = time.thread_time()
-        keys = self.membership.keys_of(stored.job.manifest.key_id)
+        keys = self.membership.keys_of(stored.job.manifest)
         checked |= {agent: _check_again(stored, kept[agent], keys) for agent in missing if agent in kept}
         if set(stored.job.roster) - checked.keys():
             return False  # another worker has summed this round and deleted its contributions
