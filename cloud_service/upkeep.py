@@ -26,6 +26,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(migrate)
     app.command()(backup)
     app.command()(restore)
+    app.command("rotate-rsa")(rotate_rsa)
 
 
 def migrate(
@@ -193,6 +194,38 @@ def restore(
             f"Jobs ended as history_lost: {', '.join(restored.lost) or 'none'}. Begin them anew.\n"
             "What was changed since then is as it was: look at tokens that were revoked, people that were removed,\n"
             "studies that were closed, approvals that were withdrawn. Import the newest bundle (privet cloud join)."
+        ),
+    )
+
+
+def rotate_rsa(folder: Folder) -> Report:
+    """Make a new RSA key beside the one in use, and the request to certify it. Jobs that run keep the old key."""
+    from cloud_service.service.federation import Membership
+    from cloud_service.service.folder import REQUEST_FILE, load_keys
+    from cloud_service.service.rsa_rotation import begin
+    from cloud_service.service.services import unix_time
+    from cloud_service.store import schema
+    from shared.protocol.enrolment import request_fingerprint, spoken
+
+    with opened(folder) as database:
+        schema.require_current(database)
+        keys = load_keys(folder)
+        subject = begin(database, keys, Membership(database, keys), unix_time())
+    name = f"rsa-{str(subject.second_key)[:16]}.pem"
+    fingerprint = request_fingerprint(subject)
+    return Report(
+        document={
+            "request": str(folder / REQUEST_FILE),
+            "request_fingerprint": fingerprint,
+            "key_file": name,
+            "rsa_sha256": subject.second_key,
+        },
+        text=(
+            f"Made {name} and {folder / REQUEST_FILE}. Request fingerprint: {spoken(fingerprint)}\n"
+            f"1. Where other replicas have folders of their own: copy {name} into each, mode 0600.\n"
+            "2. Have the request certified (privet authority certify DIR cloud.csr), comparing the fingerprint.\n"
+            f"3. privet cloud join {folder} --bundle cloud.bundle\n"
+            "Running jobs end under the old key; the cloud deletes it when none needs it any more."
         ),
     )
 

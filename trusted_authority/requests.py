@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from shared.crypto import certificates
-from shared.crypto.certificates import Subject
+from shared.crypto.certificates import Role, Subject
 from shared.errors import InputError, PeerError
 from shared.wire.enrolment import MAX_MEMBERS, Federation, Member
 from trusted_authority.files import read_file
@@ -58,13 +58,19 @@ def _read_request(vault: Vault, federation: Federation, path: Path, *, replace: 
         raise _refused(path, str(error), "Ask the member to send its request again.") from None
     member = federation.member(subject.id)
     same_keys = member is not None and vault.certificate(member).subject == subject
-    if member is not None and not same_keys and not replace:
+    if member is not None and not same_keys and not replace and not _changes_rsa(vault, member, subject):
         raise _refused(
             path,
             f"{subject.id} is already certified for another key",
             "If that member really made new keys (ask it by telephone), add --replace.",
         )
     return Request(path, subject, member)
+
+
+def _changes_rsa(vault: Vault, member: Member, subject: Subject) -> bool:
+    """Whether the cloud asks for a new RSA key by its certified identity, which signed the request."""
+    known = vault.certificate(member).subject
+    return known.role is Role.CLOUD and (known.role, known.public_key) == (subject.role, subject.public_key)
 
 
 def _refused(path: Path, message: str, remedy: str) -> InputError:

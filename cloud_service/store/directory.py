@@ -17,6 +17,7 @@ _F, _H, _S, _T = _FEDERATIONS.c, _HOSPITALS.c, _STUDIES.c, _TOKENS.c
 
 _NEWEST: Final = select(_FEDERATIONS).order_by(_F.id.desc()).limit(1)
 _NEWEST_ID: Final = select(_F.id).order_by(_F.id.desc()).limit(1)
+_ALL_FEDERATIONS: Final = select(_FEDERATIONS).order_by(_F.id)
 _OF_KEY: Final = _NEWEST.where(_F.key_id == bindparam("key"))
 _SAME_DOCUMENT: Final = delete(_FEDERATIONS).where(_F.sha256 == bindparam("same"))
 _HOSPITAL: Final = select(_HOSPITALS).where(_H.id == bindparam("agent"))
@@ -40,6 +41,11 @@ def newest_federation(connection: Connection) -> Row[Any] | None:
 def newest_federation_id(connection: Connection) -> int:
     """Its id; 0 before any was joined."""
     return connection.scalar(_NEWEST_ID) or 0
+
+
+def federations(connection: Connection) -> list[Row[Any]]:
+    """Every document that was ever joined, the oldest first."""
+    return list(connection.execute(_ALL_FEDERATIONS))
 
 
 def federation_of_key(connection: Connection, key_id: str) -> Row[Any] | None:

@@ -27,6 +27,7 @@ _J, _M = _JOBS.c, _MEMBERS.c
 
 _LOAD: Final = select(_JOBS).where(_J.id == bindparam("job"))
 _LOCK: Final = _LOAD.with_for_update()
+_LOCK_FREE: Final = _LOAD.with_for_update(skip_locked=True)
 _LOAD_MEMBERS: Final = select(_MEMBERS).where(_M.job == bindparam("job")).order_by(_M.agent)
 _STATE: Final = select(_J.state).where(_J.id == bindparam("job"))
 _SEATS: Final = (
@@ -35,6 +36,9 @@ _SEATS: Final = (
     .where(_J.id == bindparam("job"))
 )
 _SEAT: Final = _SEATS.where(_M.agent == bindparam("agent"))
+_LIVING_MANIFESTS: Final = select(_J.manifest).where(
+    _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES])
+)
 _OVERDUE: Final = select(_J.id).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
 )
@@ -95,6 +99,12 @@ def load(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJo
     return None if row is None else _stored(connection, row)
 
 
+def load_free(connection: Connection, job_id: str) -> StoredJob | None:
+    """The same with a lock, unless somebody else has the job locked: None, for work that can wait."""
+    row = connection.execute(_LOCK_FREE, {"job": job_id}).one_or_none()
+    return None if row is None else _stored(connection, row)
+
+
 def page(
     connection: Connection,
     *,
@@ -122,6 +132,11 @@ def page(
 def overdue(connection: Connection, now: int) -> list[JobId]:
     """Living jobs whose deadline has passed."""
     return [JobId(job) for job in connection.scalars(_OVERDUE, {"now": now})]
+
+
+def living_manifests(connection: Connection) -> list[Manifest]:
+    """The manifests of all jobs that are not over."""
+    return [_manifest(raw) for raw in connection.scalars(_LIVING_MANIFESTS)]
 
 
 def complete_rounds(connection: Connection) -> list[JobId]:
