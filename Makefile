@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 BASE := $(VENV)/.installed-base
 DEV := $(VENV)/.installed-dev
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+  --no-emit-index-url --constraint constraints.txt pyproject.toml
 PACKAGES := shared cloud_service hospital_agent trusted_authority privet
 DEMO ?=
 TESTS ?=
@@ -12,7 +14,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long check format bench bench-long clean
+.PHONY: help setup demo test test-long check format bench bench-long lock wheel sbom licences audit clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +51,29 @@ bench: $(DEV) ## measure speed and traffic (BENCH="--help")
 bench-long: $(DEV) ## measure mode gain-ratio up to a million rows
 	@$(BIN)/python -m bench gain-ratio --long $(BENCH)
 
+lock: $(DEV) ## pin every dependency with its hashes, after a change of pyproject.toml or constraints.txt
+	@$(LOCK) requirements/build.in --extra sklearn -o requirements/demo.txt
+	@$(LOCK) requirements/build.in --extra dev -o requirements/dev.txt
+	@$(LOCK) --extra postgres --extra otel -o requirements/cloud.txt
+	@$(LOCK) --extra dp --extra otel --extra postgres --extra sql -o requirements/agent.txt
+
+wheel: $(DEV) ## build the wheel into dist, bit for bit the same from the same commit
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -t wheel -d dist
+	@cd dist && sha256sum *.whl
+
+sbom: $(DEV) ## list what an installation of the cloud and of an agent consists of, into dist (CycloneDX)
+	@mkdir -p dist
+	@for name in cloud agent; do \
+	  $(BIN)/cyclonedx-py requirements requirements/$$name.txt --pyproject pyproject.toml --output-reproducible \
+	    --validate -o dist/$$name.cdx.json && echo "dist/$$name.cdx.json"; done
+
+licences: $(DEV) ## list every dependency's licence; fails on one that is not allowed
+	@$(BIN)/python deploy/supply_chain/licences.py
+
+audit: $(DEV) ## ask the advisory service for known weaknesses of the pinned dependencies (needs the network)
+	@for name in cloud agent; do \
+	  $(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements/$$name.txt || exit 1; done
+
 clean: ## remove the virtual environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .bench build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -62,15 +87,15 @@ $(BIN)/python:
 	done; \
 	echo "Python 3.11, 3.12 or 3.13 is needed: install one (with its venv module) and run make again" >&2; exit 1
 
-# The build backend is installed first and pinned like the rest, so that nothing unpinned builds the package. The
-# extra brings the records on which the demo of mode gain-ratio trains.
-$(BASE): pyproject.toml constraints.txt | $(BIN)/python
+# Every dependency comes with its hash; Privet itself is installed from this folder. The demo's requirements bring the
+# records on which it trains in mode gain-ratio, and the build backend.
+$(BASE): pyproject.toml requirements/demo.txt | $(BIN)/python
 	@echo "installing Privet into $(VENV)"
-	@$(PIP) hatchling editables
-	@$(PIP) --no-build-isolation --editable '.[sklearn]'
+	@$(PIP) --require-hashes -r requirements/demo.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-$(DEV): $(BASE)
+$(DEV): $(BASE) requirements/dev.txt
 	@echo "installing the development tools into $(VENV)"
-	@$(PIP) --no-build-isolation --editable '.[dev]'
+	@$(PIP) --require-hashes -r requirements/dev.txt
 	@touch $@
