@@ -19,21 +19,25 @@ from cloud_service.store.database import Database
 from shared.ids import JobId
 from shared.protocol import coordinator
 from shared.protocol.envelopes import Signer
+from shared.protocol.states import CloudState
 
 _log = structlog.get_logger()
 _PRESENCE_SECONDS: Final = 15
+_LOOK_SECONDS: Final = 5
 
 
 @dataclass(slots=True)
 class Housekeeper:
-    """Called about once a second."""
+    """Called about once a second. is_hearing: whether other replicas tell at once what they write."""
 
     database: Database
     signer: Signer
     aftermath: Aftermath
     presence: Presence
     clock: Callable[[], int]
+    is_hearing: Callable[[], bool] = bool
     _seen: tuple[int, int] = (0, 0)
+    _looked: int = 0
     _saved: int = field(default=0)
 
     def keep(self) -> None:
@@ -43,22 +47,38 @@ class Housekeeper:
             overdue = jobs.overdue(connection, now)
             newest = (outbox.newest(connection), journal.newest_event(connection))
         for_each_job(overdue, self.tick)
-        if newest != self._seen:
+        if newest != self._seen and self._must_look(now):
             # Another replica may have written what somebody waits for here.
             self._seen = newest
-            self.aftermath.notifier.wake([EVERYTHING])
+            self.aftermath.notifier.wake_here([EVERYTHING])
         if self.aftermath.was_deleted.is_set():
             self.aftermath.was_deleted.clear()
             self.database.forget_deleted()
         if now - self._saved >= _PRESENCE_SECONDS:
             self._saved = now
             self.presence.save(self.database)
+            self._forget_checked()
+
+    def _forget_checked(self) -> None:
+        """Contributions that were checked here and summed at another replica."""
+        kept = self.aftermath.checked.jobs()
+        with self.database.read() as connection:
+            over = [job for job in kept if jobs.state(connection, job) is not CloudState.COLLECTING]
+        for job in over:
+            self.aftermath.checked.forget(job)
+
+    def _must_look(self, now: int) -> bool:
+        """Every time, or now and then while other replicas tell what they write."""
+        if self.is_hearing() and abs(now - self._looked) < _LOOK_SECONDS:
+            return False
+        self._looked = now
+        return True
 
     def tick(self, job_id: JobId) -> None:
-        """Let a job see the time."""
+        """Let a job see the time; not while another replica has it at hand."""
         now = self.clock()
         with self.database.write() as connection:
-            stored = jobs.load(connection, job_id, lock=True)
+            stored = jobs.load_free(connection, job_id)
             if stored is None:
                 return
             step = coordinator.tick(stored.job, now)
@@ -85,11 +105,15 @@ class Worker:
         self._wake.set()
         self._thread.start()
 
-    def stop(self) -> None:
-        """End after the work at hand."""
+    def end(self) -> None:
+        """Begin no more work."""
         self._stopping = True
         self._wake.set()
-        self._thread.join()
+
+    def stop(self, seconds: float | None = None) -> None:
+        """End after the work at hand. Args: seconds: how long to wait for that; the process may end without it."""
+        self.end()
+        self._thread.join(seconds)
 
     def _run(self) -> None:
         while not self._stopping:

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import Final
 
+from sqlalchemy import Connection
+
 from cloud_service.store import leases
 from cloud_service.store.database import AuditUnavailableError, Database
 from cloud_service.store.leases import Holder, Place
@@ -94,6 +96,13 @@ class Leases:
     def release(self, kind: str, job: str) -> None:
         """Give one up. Raises: AuditUnavailableError: then others wait for its end."""
         self._give_up({(kind, job)} & self._until.keys())
+
+    def release_with(self, connection: Connection, kind: str, job: str) -> None:
+        """Give one up with the transaction that ends its work."""
+        place = kind, job
+        if place in self._until:
+            self._drop([place])
+            leases.release(connection, [place], self.me)
 
     def release_all(self) -> None:
         """Give all up, for a replica that stops. Raises: AuditUnavailableError."""

@@ -1,12 +1,13 @@
 """Wakes those who wait for news: long polls of agents and event streams of people.
 
 Waiting happens on the event loop, news come from worker threads. A hint only: whoever is woken reads the database.
+Those who wait at another replica are woken by `cloud_service.service.hints`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -30,23 +31,36 @@ class Notifier:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: dict[str, set[asyncio.Event]] = {}
         self.is_closed = False
+        self.is_draining = False
+        self.spread: Callable[[frozenset[str]], None] | None = None
 
     def attach(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin; before this, `wake` has nobody to wake."""
         self._loop = loop
-        self.is_closed = False
+        self.is_closed = self.is_draining = False
+
+    def drain(self) -> None:
+        """The server is about to stop: it serves on, but is not ready for more."""
+        self.is_draining = True
 
     def close(self) -> None:
         """Let everybody go, now and from now on, so that the server can stop at once."""
-        self.is_closed = True
-        self.wake([EVERYTHING])
+        self.is_closed = self.is_draining = True
+        self.wake_here([EVERYTHING])
 
     def detach(self) -> None:
         """The loop ends."""
         self._loop = None
 
     def wake(self, keys: Iterable[str]) -> None:
-        """Wake all who wait under one of the keys; from any thread."""
+        """Wake all who wait under one of the keys, at every replica; from any thread."""
+        woken = frozenset(keys)
+        self.wake_here(woken)
+        if woken and self.spread is not None:
+            self.spread(woken)
+
+    def wake_here(self, keys: Iterable[str]) -> None:
+        """The same in this process only."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._set, frozenset(keys))

@@ -34,4 +34,5 @@ class Presence:
             unsaved, self._unsaved = self._unsaved, {}
         if unsaved:
             with database.write() as connection:
-                directory.touch_hospitals(connection, unsaved)
+                # In one order at every replica, so that two of them never wait for each other.
+                directory.touch_hospitals(connection, dict(sorted(unsaved.items())))

@@ -178,9 +178,9 @@ class Relay:
 
         Raises: ElsewhereError: it moves just now, or this replica stops.
         """
-        if self._notifier.is_closed:
-            raise ElsewhereError
-        home = self._leases.take(LEASE, job)
+        # A replica that stops gives all homes up, so it takes none.
+        stops = self._notifier.is_draining
+        home = self._leases.find(LEASE, job) if stops else self._leases.take(LEASE, job)
         if home is None:
             raise ElsewhereError
         if home != self._leases.me and (room := self._rooms.get(job)) is not None:
@@ -224,7 +224,7 @@ class Relay:
                 home = self._leases.find(LEASE, job)
                 if home != room.home:
                     room.home = None
-                    self._notifier.wake([_moving(job)])
+                    self._notifier.wake_here([_moving(job)])
                 else:
                     room.home_seen = time.monotonic()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cloud_service.service.access import Access
@@ -15,6 +16,7 @@ from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.history import History
+from cloud_service.service.hints import Hints
 from cloud_service.service.hospitals import Hospitals
 from cloud_service.service.housekeeping import Housekeeper, Worker
 from cloud_service.service.inbox import InboxDoor
@@ -34,10 +36,12 @@ from cloud_service.service.summing import Summer
 from cloud_service.service.tickets import Tickets
 from cloud_service.service.tokens import Tokens
 from cloud_service.settings import Settings
-from cloud_service.store.database import Database
+from cloud_service.store.database import AuditUnavailableError, Database
 
 SUM_SCAN_SECONDS = 2.0
 HOUSEKEEPING_SECONDS = 1.0
+STOP_SECONDS = 1.5
+"""Work that takes longer is left: another replica, or the next start, does it again from the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Services:
     results: Results
     relay: Relay
     leases: Leases
+    hints: Hints
     tickets: Tickets
     progress: ProgressDoor
     tokens: Tokens
@@ -73,8 +78,15 @@ class Services:
 
     def stop(self) -> None:
         """End it, and close the database."""
+        self.summer.is_stopping.set()
         for worker in self.workers:
-            worker.stop()
+            worker.end()
+        end = time.monotonic() + STOP_SECONDS
+        for worker in self.workers:
+            worker.stop(max(0.0, end - time.monotonic()))
+        with suppress(AuditUnavailableError):  # then they end by themselves
+            self.leases.release_all()
+        self.hints.close()
         self.housekeeper.presence.save(self.database)
         self.database.dispose()
 
@@ -98,13 +110,13 @@ def build_services(
     aftermath = Aftermath(notifier, CheckedContributions())
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
     admission = Admission(membership, clock)
-    summer = Summer(database, membership, signer, aftermath, clock)
+    leases, hints = Leases(database, settings.replica_address), Hints(database, notifier)
+    summer = Summer(database, membership, signer, aftermath, leases, clock)
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
-    leases = Leases(database, settings.replica_address)
     relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
     endings = Endings(database, membership, clock)
-    housekeeper = Housekeeper(database, signer, aftermath, presence, clock)
+    housekeeper = Housekeeper(database, signer, aftermath, presence, clock, lambda: hints.is_hearing)
     return Services(
         settings=settings,
         database=database,
@@ -119,6 +131,7 @@ def build_services(
         results=Results(database),
         relay=relay,
         leases=leases,
+        hints=hints,
         tickets=Tickets(keys.identity, leases.me.replica, clock),
         progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
         tokens=tokens,
@@ -130,6 +143,7 @@ def build_services(
             Worker("sums", summer.sum_complete_rounds, SUM_SCAN_SECONDS, aftermath.sum_is_due),
             Worker("relay", relay.check, CHECK_SECONDS, threading.Event()),
             Worker("leases", relay.keep_homes, RENEW_SECONDS, threading.Event()),
+            *hints.workers(),
             Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),

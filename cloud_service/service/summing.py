@@ -1,13 +1,16 @@
 """The worker that adds: complete rounds in, one aggregate out, off the event loop and outside any lock.
 
-Two workers may sum the same round; the job's lock and the unique key of `aggregates` let one of them win (rule C2).
+A lease keeps other replicas from summing the same round meanwhile. Should two do it all the same, the job's lock and
+the unique key of `aggregates` let one of them win (rule C2).
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import structlog
 from sqlalchemy.exc import IntegrityError
@@ -15,6 +18,7 @@ from sqlalchemy.exc import IntegrityError
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.each_job import for_each_job
 from cloud_service.service.federation import Membership
+from cloud_service.service.leases import Leases
 from cloud_service.service.recording import Recorder
 from cloud_service.store import jobs, messages
 from cloud_service.store.database import Database
@@ -27,17 +31,21 @@ from shared.protocol.states import CloudState
 from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum
 
 _log = structlog.get_logger()
+LEASE: Final = "sum"
+"""The kind of the leases under which a replica sums."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summer:
-    """Computes and commits the sums of complete rounds."""
+    """Computes and commits the sums of complete rounds. is_stopping: no more work is begun, nor gone on with."""
 
     database: Database
     membership: Membership
     signer: Signer
     aftermath: Aftermath
+    leases: Leases
     clock: Callable[[], int]
+    is_stopping: threading.Event = field(default_factory=threading.Event)
 
     def sum_complete_rounds(self) -> int:
         """Sum every round that waits for it; the number of aggregates committed."""
@@ -46,7 +54,15 @@ class Summer:
         return for_each_job(waiting, self.sum_round)
 
     def sum_round(self, job_id: JobId) -> bool:
-        """Sum the open round of a job if it is complete; whether this call committed the aggregate."""
+        """Sum the open round of a job, unless another replica does; whether this call committed the aggregate."""
+        if self.is_stopping.is_set() or self.leases.take(LEASE, job_id) != self.leases.me:
+            return False
+        try:
+            return self._sum(job_id)
+        finally:
+            self.leases.release(LEASE, job_id)
+
+    def _sum(self, job_id: JobId) -> bool:
         with self.database.read() as connection:
             stored = jobs.load(connection, job_id)
             if stored is None or not _is_complete(stored):
@@ -56,7 +72,11 @@ class Summer:
             kept = messages.contributions(connection, job_id) if missing else {}
         began = time.thread_time()
         keys = self.membership.keys_of(stored.job.manifest)
-        checked |= {agent: _check_again(stored, kept[agent], keys) for agent in missing if agent in kept}
+        for agent in missing:
+            if self.is_stopping.is_set():
+                return False
+            if agent in kept:
+                checked[agent] = _check_again(stored, kept[agent], keys)
         if set(stored.job.roster) - checked.keys():
             return False  # another worker has summed this round and deleted its contributions
         sums = compute_sum(stored.job, checked, keys.public)
@@ -75,6 +95,7 @@ class Summer:
                 recorder.spent("cpu:sum", microseconds)
                 recorder.take(step)
                 news = recorder.finish()
+                self.leases.release_with(connection, LEASE, job_id)
         except (PeerError, IntegrityError):
             _log.info("sum thrown away", job=job_id, round=stored.job.round)
             return False
