@@ -21,9 +21,12 @@ from cloud_service.api import (
     inbox,
     jobs,
     messages,
+    oidc,
+    people,
     problems,
     progress,
     results,
+    sign_in,
     studies,
 )
 from cloud_service.api.passing import Passing
@@ -47,6 +50,9 @@ _ROUTERS: Final = (
     jobs,
     events,
     results,
+    sign_in,
+    oidc,
+    people,
     health,
     docs,
 )
@@ -55,7 +61,7 @@ Hospitals grow one decision tree together, and none of them shows its records.
 
 Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`) and pass sealed frames to one another
 (`/v1/jobs/{job_id}/relay`, a WebSocket, or `/v1/jobs/{job_id}/frames`); people need a bearer token
-(`privet cloud token create`). Every error is a problem document (RFC 9457) with a `code`.
+(`/v1/sign-in`, or `privet cloud token create` for programs), and a role that permits what they ask. Every error is a problem document (RFC 9457) with a `code`.
 """
 
 
@@ -102,6 +108,7 @@ def create_app(services: Services) -> FastAPI:
     app.state.services = services
     app.state.passing = Passing(services.settings, services.relay, services.tickets)
     app.state.large_bodies = asyncio.Semaphore(body.LARGE_AT_ONCE)
+    app.state.sign_ins = sign_in.sign_in_places()
     for module in _ROUTERS:
         app.include_router(module.router)
     problems.install(app)

@@ -44,8 +44,11 @@ class Attempts:
     key: bytes = field(repr=False)
     clock: Callable[[], int]
 
-    def begin(self, name: str, address: str) -> None:
-        """Count one attempt. Raises: RateLimitedError: with the seconds to wait; it was not counted."""
+    def begin(self, name: str | None, address: str) -> None:
+        """Count one attempt; without a name by the address alone.
+
+        Raises: RateLimitedError: with the seconds to wait; it was not counted.
+        """
         now = self.clock()
         with self.database.write() as connection:
             people.clear_attempts(connection, before=now - FORGOTTEN_SECONDS)
@@ -61,7 +64,7 @@ class Attempts:
                 "too many attempts to sign in; wait before the next one", retry_after_seconds=until - now
             )
 
-    def forgive(self, connection: Connection, name: str, address: str) -> None:
+    def forgive(self, connection: Connection, name: str | None, address: str) -> None:
         """It was the right person: the name starts anew, the address has one attempt fewer."""
         now = self.clock()
         of_address = self._key("address", _network(address))
@@ -71,12 +74,11 @@ class Attempts:
             until = now + wait_after(left, free)
             people.put_attempts(connection, key, failed=left, latest=now, until=until)
 
-    def _keys(self, name: str, address: str) -> list[tuple[str, int]]:
+    def _keys(self, name: str | None, address: str) -> list[tuple[str, int]]:
         """Always in one order, so that no two transactions wait for each other."""
-        found = [
-            (self._key("name", name), NAME_FREE),
-            (self._key("address", _network(address)), ADDRESS_FREE),
-        ]
+        found = [(self._key("address", _network(address)), ADDRESS_FREE)]
+        if name is not None:
+            found.append((self._key("name", name), NAME_FREE))
         return sorted(found)
 
     def _key(self, kind: str, text: str) -> str:

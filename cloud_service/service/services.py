@@ -24,12 +24,12 @@ from cloud_service.service.jobs import Jobs
 from cloud_service.service.leases import RENEW_SECONDS, Leases
 from cloud_service.service.messages import MessageDoor
 from cloud_service.service.notifier import Notifier
+from cloud_service.service.people import People, build_people
 from cloud_service.service.presence import Presence
 from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
-from cloud_service.service.sessions import Sessions
 from cloud_service.service.sight import Sight
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
@@ -66,6 +66,7 @@ class Services:
     progress: ProgressDoor
     tokens: Tokens
     access: Access
+    people: People
     sight: Sight
     summer: Summer
     housekeeper: Housekeeper
@@ -105,10 +106,10 @@ def build_services(
 ) -> Services:
     """Join the parts."""
     signer = keys.identity
-    tokens = Tokens(database, clock)
     notifier = Notifier()
     aftermath = Aftermath(notifier, CheckedContributions())
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
+    tokens, access, people = build_people(settings, database, signer, rates, clock)
     admission = Admission(membership, clock)
     leases, hints = Leases(database, settings.replica_address), Hints(database, notifier)
     summer = Summer(database, membership, signer, aftermath, leases, clock)
@@ -135,7 +136,8 @@ def build_services(
         tickets=Tickets(keys.identity, leases.me.replica, clock),
         progress=ProgressDoor(database, admission, signer, aftermath, rates, presence, clock),
         tokens=tokens,
-        access=Access(tokens, Sessions(database, clock), rates),
+        access=access,
+        people=people,
         sight=Sight(database),
         summer=summer,
         housekeeper=housekeeper,

@@ -101,14 +101,15 @@ class SignIn:
         actor = people_log.UNKNOWN if outcome is None else name
         people_log.record(connection, actor, act, name, self.clock())
 
-    def sign_out(self, bearer: str) -> None:
-        """End a session at once; a token that is none of a session stays as it is."""
+    def sign_out(self, bearer: str) -> bool:
+        """End a session at once; False: it is none of a session, and stays as it is."""
         sha256 = digest(bearer)
         with self.database.write() as connection:
             row = people.session(connection, sha256)
             if row is not None:
                 people.end_session(connection, sha256)
                 people_log.record(connection, row.person, "signed_out", row.person, self.clock())
+        return row is not None
 
 
 def _is_unchanged(connection: Connection, row: Row[Any]) -> bool:

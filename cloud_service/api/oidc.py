@@ -1,0 +1,72 @@
+"""Signing in by the consortium's identity provider: to it, and back."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Cookie, Query, Request, Response
+from starlette.responses import RedirectResponse
+
+from cloud_service.api.caller import Use
+from cloud_service.api.problems import responses
+from cloud_service.api.sign_in import NO_STORE, SessionOut, address_of, session_out
+from cloud_service.oidc_settings import CALLBACK_PATH
+from cloud_service.service.oidc import GOOD_SECONDS, OidcSignIn
+from cloud_service.service.refusals import UnknownThingError
+from cloud_service.service.services import Services
+
+router = APIRouter(tags=["sign-in"])
+COOKIE: Final = "privet-sign-in"
+_PATH: Final = "/v1/sign-in/oidc"
+_LONGEST: Final = 4096
+
+
+def _oidc(services: Services) -> OidcSignIn:
+    if services.people.oidc is None:
+        raise UnknownThingError("no identity provider is set here; sign in at /v1/sign-in")
+    return services.people.oidc
+
+
+@router.get(
+    _PATH,
+    status_code=303,
+    summary="Sign in by the identity provider",
+    response_class=RedirectResponse,
+    responses={303: {"description": "To the identity provider"}, **responses(404, 429, 503)},
+)
+def begin(request: Request, services: Use) -> Response:
+    """For browsers: leads to the provider, and from there to the callback."""
+    oidc = _oidc(services)
+    departure = oidc.begin(address_of(request))
+    answer = RedirectResponse(departure.url, 303, headers=NO_STORE)
+    answer.set_cookie(
+        COOKIE,
+        departure.browser,
+        max_age=GOOD_SECONDS,
+        path=_PATH,
+        secure=oidc.settings.public_url.startswith("https:"),
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+@router.get(
+    CALLBACK_PATH,
+    summary="Back from the identity provider",
+    responses=responses(401, 403, 404, 422, 429, 503),
+)
+def finish(
+    request: Request,
+    response: Response,
+    services: Use,
+    state: Annotated[str, Query(max_length=_LONGEST)],
+    code: Annotated[str, Query(max_length=_LONGEST)] = "",
+    iss: Annotated[str | None, Query(max_length=_LONGEST)] = None,
+    cookie: Annotated[str, Cookie(alias=COOKIE, max_length=_LONGEST)] = "",
+) -> SessionOut:
+    """A session for the browser that began, once; without a code (the provider refused) none."""
+    found = _oidc(services).finish(state, code, iss, cookie, address_of(request))
+    response.headers.update(NO_STORE)
+    response.delete_cookie(COOKIE, path=_PATH)
+    return session_out(found)
