@@ -17,11 +17,11 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Final, Protocol, Self, runtime_checkable
 
 from shared.crypto.derivation import expand_blocks, lp
 from shared.crypto.integers import big, from_bytes, gcd, invert, powmod, to_bytes
-from shared.crypto.paillier import PublicKey, validate_ciphertexts
+from shared.crypto.paillier import CountEncipher, PublicKey, validate_ciphertexts
 from shared.crypto.powers import product_of_powers
 from shared.errors import ErrorCode, InputError, PeerError
 
@@ -107,6 +107,18 @@ class Partial:
     powers: tuple[int, ...] = field(repr=False)
     challenge: bytes = field(repr=False)
     response: int = field(repr=False)
+
+
+@runtime_checkable
+class ShareCipher(CountEncipher, Protocol):
+    """What the holder of a share does for the rooms above: encrypt packed counts, and decrypt its part of sums."""
+
+    @property
+    def threshold_key(self) -> ThresholdKey:
+        """The key that it holds a share of."""
+
+    def partial(self, ciphertexts: Sequence[int], ctx: bytes) -> Partial:
+        """Its partial decryptions of valid ciphertexts, with their proof for this round's context."""
 
 
 def encode_partial(key: ThresholdKey, partial: Partial) -> bytes:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Final
 
 from shared.crypto import agreement
-from shared.errors import ErrorCode, JobCode, PeerError
+from shared.errors import ErrorCode, InternalError, JobCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.effects import (
     AcceptContribution,
@@ -26,12 +26,23 @@ from shared.protocol.effects import (
     CloudEffect,
     ComputeSum,
     DropContributions,
+    Forwarded,
     Note,
 )
 from shared.protocol.envelopes import Sealed, body_of
 from shared.protocol.job import Job, Member, Step
-from shared.protocol.layout import next_prompts, root_slots
-from shared.protocol.stages import close_invitation, dismissal, fail, moved, open_round, present
+from shared.protocol.layout import MAX_FORWARDED_BYTES, next_prompts, root_slots
+from shared.protocol.stages import (
+    close_invitation,
+    fail,
+    has_enough_partials,
+    may_shrink,
+    moved,
+    open_round,
+    present,
+    send_partials,
+    shrink,
+)
 from shared.protocol.states import CloudEvent, CloudState
 from shared.wire.base import decode_base64url
 from shared.wire.envelope import Envelope, MessageType
@@ -46,6 +57,7 @@ from shared.wire.rounds import (
     JobDone,
     JobOffer,
     Notify,
+    Partial,
 )
 
 Statement = Decision | Notify
@@ -125,7 +137,13 @@ def _current(job: Job, envelope: Envelope, wanted: CloudState) -> Member:
     return job.members[AgentId(envelope.sender)]
 
 
-_ORDER: Final = (CloudState.KEYING, CloudState.COLLECTING, CloudState.COMMITTED, CloudState.DECIDING)
+_ORDER: Final = (
+    CloudState.KEYING,
+    CloudState.COLLECTING,
+    CloudState.COMMITTED,
+    CloudState.OPENING,
+    CloudState.DECIDING,
+)
 
 
 def _is_past(state: CloudState, wanted: CloudState) -> bool:
@@ -203,25 +221,61 @@ def _resumed(job: Job) -> Job:
     return job if job.waiting_for else replace(job, paused_since=None)
 
 
-def summed(job: Job, number: int, attempt: int, ciphertexts: list[str], now: int) -> Step:
+def summed(
+    job: Job,
+    number: int,
+    attempt: int,
+    ciphertexts: list[str],
+    now: int,
+    forwarded: Forwarded | None = None,
+) -> Step:
     """The sum of (round `number`, attempt) is computed: commit it and send it to every member (rule C2).
 
+    Args: forwarded: of key mode threshold, what the members recompute the sum from.
     Raises: PeerError: `wrong_round`: the job has moved on and the sum must be thrown away.
     """
     if (job.state, job.round, job.attempt) != (CloudState.COLLECTING, number, attempt) or job.waiting_for:
         raise PeerError(
             ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum"
         )
-    job = moved(moved(job, CloudEvent.COMMIT), CloudEvent.SEND_SUMS)
+    is_threshold = job.manifest.key_mode == "threshold"
+    if is_threshold != (forwarded is not None):
+        raise InternalError("contributions are forwarded in key mode threshold, and only there")
+    if forwarded is not None and forwarded.length > MAX_FORWARDED_BYTES:
+        return fail(job, JobCode.RANGE_VIOLATION)
+    job = moved(
+        moved(job, CloudEvent.COMMIT), CloudEvent.ASK_PARTIALS if is_threshold else CloudEvent.SEND_SUMS
+    )
     job = replace(job, waiting_since=now, deadline=now + job.manifest.deadlines.round_seconds)
     body = Aggregate(
         ciphertexts=ciphertexts,
         roster_hash=job.context().roster_hash.hex(),
         contributions=[(str(a), str(job.members[a].contributed)) for a in job.roster],
         head=job.head,
+        forwarded=None if forwarded is None else list(forwarded.contributions),
+        self_sums=None if forwarded is None else list(forwarded.self_sums),
     )
     note = Note("aggregate", {"round": number, "ciphertexts": len(ciphertexts)})
     return Step(job, (Broadcast(MessageType.AGGREGATE, number, attempt, body), DropContributions(), note))
+
+
+def _on_partial(job: Job, sealed: Sealed, now: int) -> Step:
+    member = _current(job, sealed.envelope, CloudState.OPENING)
+    if member.partial is not None:
+        raise PeerError(
+            ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decrypted its part of this round"
+        )
+    body = body_of(sealed.envelope, Partial)
+    if set(body.keys) != {str(agent) for agent in job.roster if agent != member.id}:
+        raise PeerError(
+            ErrorCode.MALFORMED, "a partial decryption is sealed for every other member of the roster"
+        )
+    job = _resumed(_with_member(moved(job, CloudEvent.PARTIAL), replace(member, partial=sealed.signed)))
+    note = Note("partial", {"hospital": member.id, "round": job.round})
+    if job.waiting_for:
+        return Step(job, (note,))
+    step = send_partials(job, now)
+    return Step(step.job, (note, *step.effects))
 
 
 def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
@@ -278,7 +332,7 @@ def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
         job = replace(moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
         done_body = JobDone(decisions=decisions)
         return Step(job, (Broadcast(MessageType.JOB_DONE, job.round, job.attempt, done_body), Note("done")))
-    fresh = {a: replace(m, contributed=None, decision=None) for a, m in job.members.items()}
+    fresh = {a: replace(m, contributed=None, partial=None, decision=None) for a, m in job.members.items()}
     job = replace(job, members=fresh, round=job.round + 1, attempt=0)
     opened = open_round(job, now, decisions)
     return Step(opened.job, (Note("level", {"round": job.round, "nodes": nodes}), *opened.effects))
@@ -318,6 +372,7 @@ _HANDLERS: Final = {
     MessageType.JOB_ACCEPT: _on_accept,
     MessageType.JOB_DECLINE: _on_decline,
     MessageType.CONTRIBUTION: _on_contribution,
+    MessageType.PARTIAL: _on_partial,
     MessageType.DECISION: _on_decision,
     MessageType.NOTIFY: _on_decision,
     MessageType.ATTEST: _on_attest,
@@ -328,44 +383,23 @@ _HANDLERS: Final = {
 # --- time -----------------------------------------------------------------------------------------------------
 
 
+_COMMITTED: Final = (CloudState.OPENING, CloudState.DECIDING, CloudState.COMPUTING)
+
+
 def tick(job: Job, now: int) -> Step:
     """What the clock brings: an invitation closes, round 0 shrinks (C3), a silent member pauses the job (C4)."""
     if job.is_over or now < job.deadline or not job.waiting_for:
         return Step(job)
     if job.state is CloudState.INVITING:
         return close_invitation(job, now)
-    if _may_shrink(job):
-        return _shrink(job, now)
+    if may_shrink(job):
+        return shrink(job, now)
+    if has_enough_partials(job):
+        return send_partials(job, now)
     if job.paused_since is None:
         note = Note("paused", {"waiting_for": [str(a) for a in job.waiting_for]})
         return Step(replace(job, paused_since=now), (note,))
     if now >= job.paused_since + job.manifest.deadlines.pause_seconds:
-        committed = job.round > 0 or job.state in (CloudState.DECIDING, CloudState.COMPUTING)
+        committed = job.round > 0 or job.state in _COMMITTED
         return fail(job, JobCode.MEMBER_LOST if committed else JobCode.DEADLINE)
     return Step(job)
-
-
-def _may_shrink(job: Job) -> bool:
-    rest = len(job.roster) - len(job.waiting_for)
-    return (
-        job.state is CloudState.COLLECTING
-        and job.round == 0
-        and job.shrinks < job.manifest.max_shrinks
-        and rest >= job.manifest.min_hospitals
-    )
-
-
-def _shrink(job: Job, now: int) -> Step:
-    silent = job.waiting_for
-    fresh = {a: replace(m, contributed=None) for a, m in job.members.items()}
-    job = replace(
-        job,
-        members=fresh,
-        roster=tuple(a for a in job.roster if a not in silent),
-        attempt=job.attempt + 1,
-        shrinks=job.shrinks + 1,
-    )
-    opened = open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
-    note = Note("shrunk", {"without": [str(a) for a in silent]})
-    effects = (DropContributions(), note, *opened.effects)
-    return Step(opened.job, dismissal(silent, JobCode.MEMBER_LOST) + effects)

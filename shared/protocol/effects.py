@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from shared.errors import JobCode
 from shared.ids import AgentId
 from shared.wire.base import WireModel
-from shared.wire.envelope import MessageType
+from shared.wire.envelope import MessageType, SignedEnvelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,20 @@ class AcceptContribution:
 @dataclass(frozen=True, slots=True)
 class DropContributions:
     """Delete every stored contribution of the job: they are summed, superseded or of no more use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """Key mode threshold: the contributions of a round as their hospitals signed them, in the order of the roster, and
+    the sums S_j of their self masks (base64url), from which every member recomputes the aggregate."""
+
+    contributions: tuple[SignedEnvelope, ...] = field(repr=False)
+    self_sums: tuple[str, ...] = field(repr=False)
+
+    @property
+    def length(self) -> int:
+        """Bytes of all ciphertexts as they travel."""
+        return sum(len(text) for signed in self.contributions for text in signed.envelope.body["ciphertexts"])
 
 
 @dataclass(frozen=True, slots=True)

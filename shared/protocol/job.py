@@ -31,6 +31,7 @@ class Member:
     accept: SignedEnvelope | None = None
     declined: str | None = None
     contributed: str | None = None
+    partial: SignedEnvelope | None = None
     decision: SignedEnvelope | None = None
     attested: str | None = None
     reported: int | None = None
@@ -76,6 +77,8 @@ class Job:
             return _ids([m for m in self.members.values() if m.accept is None and m.declined is None])
         if self.state is CloudState.COLLECTING:
             return _ids([self.members[a] for a in self.roster if self.members[a].contributed is None])
+        if self.state is CloudState.OPENING:
+            return _ids([self.members[a] for a in self.roster if self.members[a].partial is None])
         if self.state in (CloudState.DECIDING, CloudState.COMPUTING):
             return _ids([self.members[a] for a in self.roster if self.members[a].decision is None])
         return ()

@@ -53,13 +53,31 @@ def read_offer(sealed: Sealed, own: AgentId, keys: HospitalKeys) -> Manifest:
     wrong = [name for fits, name in expected if not fits]
     if wrong:
         raise PeerError(ErrorCode.MALFORMED, f"job offer: {', '.join(wrong)} does not fit; declined")
-    if manifest.key_id != keys.round_keys.cipher.public.key_id:
+    _check_key_mode(manifest, keys)
+    return manifest
+
+
+def _check_key_mode(manifest: Manifest, keys: HospitalKeys) -> None:
+    """The manifest's key and who may open sums with it must be what the trusted authority has dealt to this agent."""
+    round_keys = keys.round_keys
+    if manifest.key_id != round_keys.cipher.public.key_id:
         raise PeerError(
             ErrorCode.MALFORMED,
             "job offer: it uses another Paillier key than this agent holds; import the newest bundle "
             "(`privet agent join --bundle`)",
         )
-    return manifest
+    if manifest.key_mode != round_keys.key_mode:
+        raise PeerError(
+            ErrorCode.MALFORMED,
+            f"job offer: key mode {manifest.key_mode}, but the key was dealt for {round_keys.key_mode}; declined",
+        )
+    if manifest.key_mode == "threshold":
+        strangers = sorted(set(manifest.invited) - {str(agent) for agent in round_keys.holders})
+        if manifest.threshold != round_keys.share.threshold_key.threshold or strangers:
+            raise PeerError(
+                ErrorCode.MALFORMED,
+                "job offer: another threshold than the key's, or an invited hospital without a share of it; declined",
+            )
 
 
 def _read_manifest_parts(manifest: Manifest) -> WrappingKey:

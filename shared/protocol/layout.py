@@ -15,6 +15,8 @@ from shared.wire.rounds import PaperNodeDecision, Prompt
 
 WRAPPED_BYTES: Final = 384
 """An RSA-3072 ciphertext."""
+MAX_FORWARDED_BYTES: Final = 2**26
+"""Key mode threshold: greatest length of all contributions of a round, which go to every member in one message."""
 
 
 def root_prompts(schema: SchemaSpec) -> tuple[Prompt, ...]:
@@ -51,6 +53,14 @@ def base64_length(raw_bytes: int) -> int:
 def contribution_ciphertexts(slots: int, roster_size: int, key_bits: int) -> int:
     """J + 1: roster, data and tag ciphertexts of one hardened contribution (protocol 6.1)."""
     return plaintext_count(slots, roster_size, key_bits) + 1
+
+
+def partial_bytes(slots: int, roster_size: int, key_bits: int, holders: int) -> int:
+    """The greatest length of a partial decryption's message. `holders`: of the key, at most."""
+    powers = contribution_ciphertexts(slots, roster_size, key_bits) * 2 * ((key_bits + 7) // 8)
+    proof = 2 * key_bits // 8 + holders * holders.bit_length() // 8 + 128
+    keys = (roster_size * len(f'"{"a" * 64}":"{"a" * 80}",')) + ENVELOPE_OVERHEAD_BYTES
+    return base64_length(powers + proof) + keys
 
 
 def contribution_bytes(slots: int, prompts: Sequence[Prompt], roster_size: int, key_bits: int) -> int:

@@ -6,7 +6,8 @@ Rules enforced here (protocol sections 4, 6.3, 6.4 and A3 of section 8):
 3. a round opens only after the last one was decided alike by all, as their signatures show;
 4. one contribution a (round, attempt); a higher attempt only in round 0 and never after an aggregate;
 5. nothing is decided on sums that fail one check of section 6.3 or section 4;
-6. a secret job has no rounds of sums, not even when its members have decided.
+6. a secret job has no rounds of sums, not even when its members have decided;
+7. in key mode threshold one partial decryption a round, of a sum recomputed from what the others signed (6.5).
 A `PeerError` means the message is refused and nothing changed; a `JobFailure` means: send `abort(code)`.
 """
 
@@ -23,6 +24,7 @@ from shared.ids import CLOUD, EVERYONE, AgentId
 from shared.protocol.agent_effects import Aborted, Completed, Compute, Count, HospitalKeys, Say, Step
 from shared.protocol.envelopes import Sealed, body_of, reseal, verify
 from shared.protocol.joining import join_roster
+from shared.protocol.opening import open_together, partial_body
 from shared.protocol.participation import Participation, SecretResult, rules_of, schema_of
 from shared.protocol.profiles import contribution_body, open_sums, secret_statement_body, statement_body
 from shared.protocol.states import (
@@ -38,7 +40,7 @@ from shared.tree.growing import Growth
 from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
-from shared.wire.rounds import Abort, Aggregate, Attest, JobAccept, JobDone, Receipt, RoundOpen
+from shared.wire.rounds import Abort, Aggregate, Attest, JobAccept, JobDone, Partials, Receipt, RoundOpen
 from shared.wire.secret import DirectEndpoint
 
 
@@ -240,16 +242,38 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
         raise JobFailure(JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum is over another roster")
     seen = replace(participation, aggregated=here[0], head=body.head)
     try:
+        if participation.manifest.key_mode == "threshold":
+            partial, opening = partial_body(seen, body, keys.round_keys, hidden)
+            given = replace(_moved(seen, AgentEvent.GIVE_PARTIAL), opening=opening)
+            return Step(given, (Say(MessageType.PARTIAL, partial),))
         counts = open_sums(seen, body, keys.round_keys, hidden)
     except PeerError as error:
         # A sum of invalid ciphertexts is the cloud's doing and can never be repaired by waiting.
         raise JobFailure(
             JobCode.TAG_MISMATCH, f"round {here[0]}: the aggregate is not valid: {error}"
         ) from None
-    grown = replace(_moved(seen, AgentEvent.VERIFY), growth=seen.growth.absorb(counts))
+    return _absorb(seen, counts, keys)
+
+
+def _on_partials(participation: Participation, sealed: Sealed, keys: HospitalKeys) -> Step:
+    """Key mode threshold: with the others' partial decryptions the sum opens."""
+    body = body_of(sealed.envelope, Partials)
+    here = (participation.round, participation.attempt)
+    there = (sealed.envelope.round, sealed.envelope.attempt)
+    if participation.state is not AgentState.OPENING or there != here:
+        raise PeerError(
+            ErrorCode.WRONG_ROUND, f"partials: round {here[0]} attempt {here[1]} does not wait for them"
+        )
+    counts = open_together(participation, body, keys.round_keys, _hidden_state(participation, keys))
+    return _absorb(replace(participation, opening=None), counts, keys)
+
+
+def _absorb(participation: Participation, counts: Sequence[int], keys: HospitalKeys) -> Step:
+    grown = replace(_moved(participation, AgentEvent.VERIFY), growth=participation.growth.absorb(counts))
     if grown.growth.slot_count > MAX_CELLS:
         raise JobFailure(
-            JobCode.RANGE_VIOLATION, f"round {here[0] + 1} would need more than {MAX_CELLS} cells"
+            JobCode.RANGE_VIOLATION,
+            f"round {participation.round + 1} would need more than {MAX_CELLS} cells",
         )
     return _decide(grown, keys)
 
@@ -305,13 +329,14 @@ def abort(participation: Participation, code: JobCode) -> Step:
     return Step(over, (Say(MessageType.ABORT, Abort(code=code)), Aborted(code)))
 
 
-_OF_SUMS: Final = frozenset({MessageType.ROUND_OPEN, MessageType.AGGREGATE})
+_OF_SUMS: Final = frozenset({MessageType.ROUND_OPEN, MessageType.AGGREGATE, MessageType.PARTIALS})
 """Rule 6: the messages by which counts of the records would be asked for."""
 
 _HANDLERS: Final[dict[MessageType, Callable[[Participation, Sealed, HospitalKeys], Step]]] = {
     MessageType.ROSTER: _on_roster,
     MessageType.ROUND_OPEN: _on_round_open,
     MessageType.AGGREGATE: _on_aggregate,
+    MessageType.PARTIALS: _on_partials,
     MessageType.JOB_DONE: _on_job_done,
     MessageType.ABORT: _on_abort,
 }

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from shared.errors import JobCode
+from shared.errors import InternalError, JobCode
 from shared.ids import AgentId
 from shared.protocol.envelopes import Chain
 from shared.protocol.states import AgentState
@@ -58,12 +58,21 @@ class SecretResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """Key mode threshold, between the own partial decryption and the others': base64url of the round's sums, and of
+    the own partial decryption."""
+
+    ciphertexts: tuple[str, ...] = field(repr=False)
+    own: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Participation:
     """One hospital in one job.
 
     `cloud_seq`: highest `seq` seen from the cloud. `aggregated`: last round whose sums were seen, or -1.
     `contribution`: SHA-256 of the own contribution of (round, attempt). `statement`: own last decision.
-    A secret job leaves `growth` at its start and ends with a `result`.
+    A secret job leaves `growth` at its start and ends with a `result`. `opening`: of a sum that is opened together.
     """
 
     manifest: Manifest
@@ -85,6 +94,13 @@ class Participation:
     head: str = "0" * 64
     failure: JobCode | None = None
     result: SecretResult | None = None
+    opening: Opening | None = None
+
+    def opened_here(self) -> Opening:
+        """What is kept of the sum that is being opened. Raises: InternalError: none is."""
+        if self.opening is None:
+            raise InternalError("partial decryptions are opened without a sum")
+        return self.opening
 
     @property
     def chained_state(self) -> bytes:
@@ -151,6 +167,7 @@ def to_json(participation: Participation) -> dict[str, Any]:
         "head": p.head,
         "failure": p.failure,
         "result": None if p.result is None else asdict(p.result),
+        "opening": None if p.opening is None else asdict(p.opening),
     }
 
 
@@ -201,4 +218,10 @@ def from_json(data: Mapping[str, Any]) -> Participation:
         head=data["head"],
         failure=None if data["failure"] is None else JobCode(data["failure"]),
         result=None if data["result"] is None else SecretResult(**data["result"]),
+        opening=_opening_from_json(data.get("opening")),
     )
+
+
+def _opening_from_json(data: Mapping[str, Any] | None) -> Opening | None:
+    # Absent in journals of a version that knew one key mode only.
+    return None if data is None else Opening(tuple(data["ciphertexts"]), data["own"])

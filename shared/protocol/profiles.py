@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.crypto.paillier import CountCipher
+from shared.crypto.threshold import ShareCipher
 from shared.crypto.wrapping import WrappingKey
 from shared.errors import ErrorCode, InternalError, PeerError
+from shared.ids import AgentId
 from shared.protocol.participation import Participation
 from shared.rng import RandomBytes, random_bytes
 from shared.secure_tree import aggregate, contribution, paper
 from shared.tree.frontier import NodeQuery
 from shared.tree.paths import path_text
 from shared.wire.base import decode_base64url, encode_base64url
+from shared.wire.manifest import KeyMode
 from shared.wire.rounds import (
     Aggregate,
     Contribution,
@@ -28,11 +31,34 @@ from shared.wire.rounds import (
 
 @dataclass(frozen=True, slots=True)
 class RoundKeys:
-    """What a hospital needs to hide counts and open sums. `secret`: the federation secret G, 32 bytes."""
+    """What a hospital needs to hide counts and open sums. `secret`: the federation secret G, 32 bytes.
 
-    cipher: CountCipher = field(repr=False)
+    `cipher`: the whole key, or in key mode threshold a share of it. `holders`: then every holder's index.
+    """
+
+    cipher: CountCipher | ShareCipher = field(repr=False)
     secret: bytes = field(repr=False)
     random_bytes: RandomBytes = random_bytes
+    holders: Mapping[AgentId, int] = field(default_factory=dict)
+
+    @property
+    def key_mode(self) -> KeyMode:
+        """Whether this hospital can open a sum by itself."""
+        return "threshold" if isinstance(self.cipher, ShareCipher) else "shared"
+
+    @property
+    def whole(self) -> CountCipher:
+        """The whole key. Raises: InternalError: this hospital holds a share of it."""
+        if isinstance(self.cipher, ShareCipher):
+            raise InternalError("a sum under a key in shares cannot be opened by one hospital")
+        return self.cipher
+
+    @property
+    def share(self) -> ShareCipher:
+        """The share. Raises: InternalError: this hospital holds the whole key."""
+        if not isinstance(self.cipher, ShareCipher):
+            raise InternalError("a hospital that holds the whole key gives no partial decryptions")
+        return self.cipher
 
 
 def contribution_body(
@@ -76,10 +102,10 @@ def open_sums(participation: Participation, body: Aggregate, keys: RoundKeys, hi
     if participation.manifest.profile == "paper":
         if len(raw) != slots:
             raise PeerError(ErrorCode.MALFORMED, f"aggregate: expected {slots} ciphertexts, got {len(raw)}")
-        return paper.open_matrix(keys.cipher, raw)
+        return paper.open_matrix(keys.whole, raw)
     noisy = participation.manifest.noise is not None
     context = participation.context(hidden)
-    return aggregate.open_aggregate(keys.cipher, context, keys.secret, slots, raw, noisy=noisy)
+    return aggregate.open_aggregate(keys.whole, context, keys.secret, slots, raw, noisy=noisy)
 
 
 def statement_body(participation: Participation, hidden: bytes) -> Decision | Notify:
@@ -113,7 +139,7 @@ def _paper_contribution(
     for query, attribute in _tables(participation.growth.queries):
         cells = len(schema.attributes[attribute].values) * len(query.classes)
         nonce = keys.random_bytes(paper.NONCE_BYTES)
-        hidden = paper.build_matrix(keys.cipher, counts[start : start + cells], nonce)
+        hidden = paper.build_matrix(keys.whole, counts[start : start + cells], nonce)
         matrices.append(
             PaperMatrix(
                 node=path_text(query.path),

@@ -14,10 +14,10 @@ from shared.ids import AgentId
 from shared.protocol.effects import Broadcast, CloudEffect, Dismiss, DropContributions, Note
 from shared.protocol.job import Job, Step
 from shared.protocol.layout import root_prompts, root_slots
-from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, follow
+from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, CloudState, follow
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
-from shared.wire.rounds import Abort, Roster, RoundOpen
+from shared.wire.rounds import Abort, Partials, Roster, RoundOpen
 
 
 def moved(job: Job, event: CloudEvent) -> Job:
@@ -117,6 +117,53 @@ def open_round(
     )
     note = Note("round_open", {"round": job.round, "attempt": job.attempt, "slots": job.slots})
     return Step(job, (Broadcast(MessageType.ROUND_OPEN, job.round, job.attempt, body), note))
+
+
+def has_enough_partials(job: Job) -> bool:
+    """Key mode threshold: whether those who have given a partial decryption can open the sum without the others."""
+    given = len(job.roster) - len(job.waiting_for)
+    return job.state is CloudState.OPENING and given >= (job.manifest.threshold or len(job.roster))
+
+
+def send_partials(job: Job, now: int) -> Step:
+    """Forward the members' partial decryptions, as they signed them, to the whole roster."""
+    signed = [partial for agent in job.roster if (partial := job.members[agent].partial) is not None]
+    deadline = now + job.manifest.deadlines.round_seconds
+    job = replace(
+        moved(job, CloudEvent.SEND_PARTIALS), waiting_since=now, deadline=deadline, paused_since=None
+    )
+    note = Note("partials", {"round": job.round, "hospitals": [s.envelope.sender for s in signed]})
+    return Step(
+        job, (Broadcast(MessageType.PARTIALS, job.round, job.attempt, Partials(partials=signed)), note)
+    )
+
+
+def may_shrink(job: Job) -> bool:
+    """Whether the job may go on without its silent members (rule C3)."""
+    rest = len(job.roster) - len(job.waiting_for)
+    return (
+        job.state is CloudState.COLLECTING
+        and job.round == 0
+        and job.shrinks < job.manifest.max_shrinks
+        and rest >= job.manifest.min_hospitals
+    )
+
+
+def shrink(job: Job, now: int) -> Step:
+    """Round 0 begins anew without the silent members."""
+    silent = job.waiting_for
+    fresh = {a: replace(m, contributed=None) for a, m in job.members.items()}
+    job = replace(
+        job,
+        members=fresh,
+        roster=tuple(a for a in job.roster if a not in silent),
+        attempt=job.attempt + 1,
+        shrinks=job.shrinks + 1,
+    )
+    opened = open_round(job, now, decisions=[], event=CloudEvent.SHRINK)
+    note = Note("shrunk", {"without": [str(a) for a in silent]})
+    effects = (DropContributions(), note, *opened.effects)
+    return Step(opened.job, dismissal(silent, JobCode.MEMBER_LOST) + effects)
 
 
 def cancel(job: Job) -> Step:

@@ -23,6 +23,7 @@ class CloudState(StrEnum):
     KEYING = "KEYING"
     COLLECTING = "COLLECTING"
     COMMITTED = "COMMITTED"
+    OPENING = "OPENING"
     DECIDING = "DECIDING"
     COMPUTING = "COMPUTING"
     DONE = "DONE"
@@ -42,6 +43,9 @@ class CloudEvent(StrEnum):
     SHRINK = "shrink"
     COMMIT = "commit"
     SEND_SUMS = "send_sums"
+    ASK_PARTIALS = "ask_partials"
+    PARTIAL = "partial"
+    SEND_PARTIALS = "send_partials"
     DECIDE = "decide"
     FINISH = "finish"
     ATTEST = "attest"
@@ -56,6 +60,7 @@ class AgentState(StrEnum):
     ACCEPTED = "ACCEPTED"
     COMPUTING = "COMPUTING"
     SENT = "SENT"
+    OPENING = "OPENING"
     VERIFIED = "VERIFIED"
     DECIDED = "DECIDED"
     COMPLETE = "COMPLETE"
@@ -69,6 +74,7 @@ class AgentEvent(StrEnum):
     JOIN_ROSTER = "join_roster"
     COMPUTE = "compute"
     SEND = "send"
+    GIVE_PARTIAL = "give_partial"
     VERIFY = "verify"
     DECIDE = "decide"
     COMPLETE = "complete"
@@ -86,6 +92,9 @@ CLOUD_TRANSITIONS: Final[Mapping[tuple[CloudState, CloudEvent], CloudState]] = {
     (_S.COLLECTING, _E.SHRINK): _S.COLLECTING,
     (_S.COLLECTING, _E.COMMIT): _S.COMMITTED,
     (_S.COMMITTED, _E.SEND_SUMS): _S.DECIDING,
+    (_S.COMMITTED, _E.ASK_PARTIALS): _S.OPENING,
+    (_S.OPENING, _E.PARTIAL): _S.OPENING,
+    (_S.OPENING, _E.SEND_PARTIALS): _S.DECIDING,
     (_S.DECIDING, _E.DECIDE): _S.DECIDING,
     (_S.DECIDING, _E.OPEN_ROUND): _S.COLLECTING,
     (_S.DECIDING, _E.FINISH): _S.DONE,
@@ -100,6 +109,7 @@ CLOUD_TRANSITIONS: Final[Mapping[tuple[CloudState, CloudEvent], CloudState]] = {
             _S.KEYING,
             _S.COLLECTING,
             _S.COMMITTED,
+            _S.OPENING,
             _S.DECIDING,
             _S.COMPUTING,
         )
@@ -115,13 +125,15 @@ AGENT_TRANSITIONS: Final[Mapping[tuple[AgentState, AgentEvent], AgentState]] = {
     (_A.SENT, _V.SEND): _A.SENT,
     (_A.DECIDED, _V.SEND): _A.SENT,
     (_A.SENT, _V.VERIFY): _A.VERIFIED,
+    (_A.SENT, _V.GIVE_PARTIAL): _A.OPENING,
+    (_A.OPENING, _V.VERIFY): _A.VERIFIED,
     (_A.VERIFIED, _V.DECIDE): _A.DECIDED,
     (_A.ACCEPTED, _V.COMPUTE): _A.COMPUTING,
     (_A.COMPUTING, _V.DECIDE): _A.DECIDED,
     (_A.DECIDED, _V.COMPLETE): _A.COMPLETE,
     **{
         (state, _V.ABORT): _A.ABORTED
-        for state in (_A.IDLE, _A.ACCEPTED, _A.COMPUTING, _A.SENT, _A.VERIFIED, _A.DECIDED)
+        for state in (_A.IDLE, _A.ACCEPTED, _A.COMPUTING, _A.SENT, _A.OPENING, _A.VERIFIED, _A.DECIDED)
     },
 }
 

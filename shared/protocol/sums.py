@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from shared.crypto.integers import to_bytes
 from shared.crypto.paillier import PublicKey, validate_ciphertexts
 from shared.crypto.wrapping import UnwrappingKey, rejected
 from shared.errors import PeerError
 from shared.ids import AgentId
+from shared.protocol.effects import Forwarded
 from shared.protocol.envelopes import body_of
 from shared.protocol.job import Job
 from shared.protocol.layout import contribution_ciphertexts
 from shared.secure_tree import aggregate, paper
+from shared.secure_tree.masks import self_mask_sums
 from shared.wire.base import decode_base64url, encode_base64url
-from shared.wire.envelope import Envelope
+from shared.wire.envelope import Envelope, SignedEnvelope
 from shared.wire.manifest import SchemaSpec
 from shared.wire.rounds import Contribution, PaperContribution, Prompt
 
@@ -91,6 +94,22 @@ def compute_sum(job: Job, checked: Mapping[AgentId, CheckedContribution], public
         seeds = {agent: checked[agent].nonces[0] for agent in job.roster}
         sums = aggregate.sum_contributions(public, job.context(), ciphertexts, seeds)
     return [encode_base64url(c) for c in sums]
+
+
+def forwarded(
+    job: Job,
+    contributions: Mapping[AgentId, SignedEnvelope],
+    checked: Mapping[AgentId, CheckedContribution],
+    public: PublicKey,
+) -> Forwarded:
+    """Key mode threshold: what every member needs to recompute the sum. Args: contributions: as they were signed."""
+    seeds = {agent: checked[agent].nonces[0] for agent in job.roster}
+    count = len(checked[job.roster[0]].ciphertexts)
+    sums = self_mask_sums(job.context(), seeds, count, public.n)
+    return Forwarded(
+        tuple(contributions[agent] for agent in job.roster),
+        tuple(encode_base64url(to_bytes(value, public.modulus_bytes)) for value in sums),
+    )
 
 
 def _paper_sums(job: Job, checked: Mapping[AgentId, CheckedContribution], public: PublicKey) -> list[bytes]:

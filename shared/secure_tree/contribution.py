@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from shared.crypto.paillier import CountCipher
+from shared.crypto.paillier import CountEncipher
 from shared.errors import InternalError
 from shared.ids import AgentId
 from shared.secure_tree.context import RoundContext
@@ -14,7 +14,7 @@ from shared.secure_tree.tag import tag
 
 
 def build_contribution(
-    cipher: CountCipher,
+    cipher: CountEncipher,
     context: RoundContext,
     own: AgentId,
     secret: bytes,
