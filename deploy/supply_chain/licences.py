@@ -43,7 +43,8 @@ class Rules:
 def installed() -> list[tuple[str, str, str]]:
     """Name, version and licence of every package in this environment."""
     command = [sys.executable, "-m", "piplicenses", "--from=mixed", "--format=json", "--with-system"]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    run = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - fixed words
+    found = json.loads(run.stdout)
     return sorted((entry["Name"], entry["Version"], entry["License"]) for entry in found)
 
 
