@@ -11,6 +11,7 @@ HOUSE = Path(__file__).parents[2]
 ROW = re.compile(r"^\| [^|]+ \| [^|]+ \| `([a-z_.A-Z]+)` \| [^|]+ \|$", re.MULTILINE)
 OPENERS = {
     "open_aggregate": {"shared.protocol.profiles"},
+    "open_partials": {"shared.protocol.opening"},
     "open_matrix": {"shared.protocol.profiles"},
     "unwrap": {"shared.protocol.sums"},
     "unwrap_nonce": {"shared.protocol.sums"},
