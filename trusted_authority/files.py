@@ -26,6 +26,7 @@ def make_private_folder(folder: Path) -> None:
             "other users may enter this folder of private keys",
             where=str(folder),
             remedy=f"Run: chmod 700 {folder}",
+            number="T002",
         )
 
 

@@ -25,7 +25,7 @@ from shared.crypto import certificates
 from shared.crypto.certificates import Certificate
 from shared.crypto.identity import IdentityKey
 from shared.crypto.passphrase import is_protected, protect, unprotect
-from shared.errors import InputError, PeerError
+from shared.errors import InputError, PeerError, numbered
 from shared.protocol.enrolment import fingerprint, keys_of, verify_federation
 from shared.wire.base import Count, Id, WireModel
 from shared.wire.enrolment import (
@@ -73,6 +73,7 @@ class Vault:
                 "there is something here already, and nothing is overwritten",
                 where=str(folder),
                 remedy="Name a new folder, or use the one that is there with `privet authority show`.",
+                number="T006",
             )
         staging = folder.with_name(f".{folder.name}.unfinished")
         if staging.exists():
@@ -98,6 +99,7 @@ class Vault:
                 "no federation in this folder",
                 where=str(folder),
                 remedy="Found one with `privet authority init FOLDER --name NAME`.",
+                number="T001",
             )
         make_private_folder(folder)
         return cls(folder, passphrases or PassphraseSource())
@@ -136,7 +138,8 @@ class Vault:
 
         Raises: InputError: damaged, another passphrase, or not the key of the certificate beside it.
         """
-        key = IdentityKey.from_pem(self._read_private("root.key"), where=str(self.folder / "root.key"))
+        with numbered("T003"):
+            key = IdentityKey.from_pem(self._read_private("root.key"), where=str(self.folder / "root.key"))
         if key.public != certificates.root_public_key(self.root_certificate()):
             raise self._damaged("root.key", "it does not belong to root.crt")
         return key
@@ -211,10 +214,15 @@ class Vault:
 
     def _read_private(self, name: str) -> bytes:
         content = self._read(name)
+        with numbered("T004"):
+            return self._opened(content, name)
+
+    def _opened(self, content: bytes, name: str) -> bytes:
         return unprotect(content, self.passphrases.get(), name=name) if is_protected(content) else content
 
     def _read(self, name: str, max_bytes: int = _MAX_SMALL_BYTES) -> bytes:
-        return read_file(self.folder / name, max_bytes=max_bytes, remedy=_RESTORE)
+        with numbered("T005"):
+            return read_file(self.folder / name, max_bytes=max_bytes, remedy=_RESTORE)
 
     def _stored(self, name: str, model: type[Stored], max_bytes: int) -> Stored:
         try:
@@ -223,7 +231,9 @@ class Vault:
             raise self._damaged(name, error) from None
 
     def _damaged(self, name: str, error: PeerError | str) -> InputError:
-        return InputError(f"this file is damaged ({error})", where=str(self.folder / name), remedy=_RESTORE)
+        return InputError(
+            f"this file is damaged ({error})", where=str(self.folder / name), remedy=_RESTORE, number="T003"
+        )
 
 
 def _epoch_file(epoch: int, kind: str) -> str:
