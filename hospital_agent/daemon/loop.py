@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -23,13 +23,15 @@ from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.daemon.secret_work import Teller
+from hospital_agent.daemon.supervisor import Heartbeat, notify
 from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.keyring import Keyring
-from hospital_agent.settings import SETTINGS_FILE, load_settings
-from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
+from hospital_agent.places import settings_path
+from hospital_agent.settings import load_settings
+from shared.errors import ErrorCode, InputError, PeerError, TemporaryError, starting
 from shared.protocol.audit_log import JournalClaim, SignedClaim, sign_claim
 from shared.protocol.envelopes import Sealed, unseal
-from shared.protocol.expiry import is_over, notice, over_text, remedy
+from shared.protocol.expiry import early_text, is_over, notice, over_text, remedy
 from shared.protocol.joining import F_TABLE_BITS
 from shared.protocol.polling import sign_progress
 from shared.tree.criteria import f_table_sha256
@@ -86,8 +88,9 @@ class Daemon:
         if settings.cloud is None:
             raise InputError(
                 "no cloud is set",
-                where=str(folder / SETTINGS_FILE),
+                where=str(settings_path(folder)),
                 remedy='Add a line such as cloud = "https://cloud.example".',
+                number="A009",
             )
         office = Office(folder, settings, keyring, Journal.open(folder), progress or Progress(settings.id))
         client = CloudClient.connect(
@@ -108,17 +111,21 @@ class Daemon:
 
     def run(self) -> None:
         """Work until stopped. Raises: InputError: another agent runs in the folder."""
-        with locked(self.office.folder):
-            try:
+        heartbeat = Heartbeat()
+        with ExitStack() as held:
+            with starting(full="A019", closed="A018", other="A090"):
+                held.enter_context(locked(self.office.folder))
+                held.callback(self.close)
                 self._announce()
                 self.casework.resume()
-                while not self.stop.is_set():
-                    self._turn()
-            finally:
-                self.close()
+            notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
+            while not self.stop.is_set():
+                self._turn()
+                heartbeat.beat()
 
     def close(self) -> None:
         """Let go of the connection, the journal, and every thread and process."""
+        notify("STOPPING=1")
         self.computing.room.close()
         self.client.http.close()
         self.office.keyring.close()
@@ -134,12 +141,15 @@ class Daemon:
             )
 
     def _check_own_certificate(self) -> None:
-        """Raises: InputError: it is over, and no job is left that could be finished under it."""
+        """Raises: InputError: it is over or not yet valid, and no job is left that could be finished under it."""
         certificate, now = self.office.keyring.certificate, int(self.office.clock())
-        if certificate is None or not is_over(certificate, now):
+        if certificate is None or self.office.journal.jobs(JobStatus.ACTIVE):
             return
-        if not self.office.journal.jobs(JobStatus.ACTIVE):
-            raise InputError(over_text(certificate), remedy=remedy(certificate))
+        if is_over(certificate, now):
+            raise InputError(over_text(certificate), remedy=remedy(certificate), number="A015")
+        early = early_text(certificate, now)
+        if early:
+            raise InputError(early, remedy="Set the clock, then start again.", number="A020")
 
     def _tell_of_certificate(self) -> None:
         """Tell a person, once, that the own certificate ends soon; and once more when it is over."""
