@@ -11,6 +11,7 @@ from typing import Final
 from fastapi import FastAPI
 
 from cloud_service.api import (
+    agent_studies,
     body,
     docs,
     events,
@@ -44,6 +45,7 @@ _ROUTERS: Final = (
     inbox,
     frames,
     progress,
+    agent_studies,
     hospitals,
     federation,
     studies,

@@ -13,7 +13,11 @@ from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
 from cloud_service.service.inbox import as_json
 from cloud_service.service.notifier import inbox_of
+from cloud_service.service.services import Services
+from cloud_service.store.outbox import InboxMessage
+from shared.ids import AgentId
 from shared.protocol.history import FORGOTTEN_HEADER, MAX_HEADER_BYTES, SEEN_HEADER
+from shared.protocol.polling import STUDIES_HEADER
 from shared.wire.base import MAX_INTEGER
 
 router = APIRouter(tags=["agents"])
@@ -54,19 +58,30 @@ async def fetch(
     ] = None,
 ) -> Response:
     """Messages for the agent that signed the poll, beyond `after`."""
-    agent = await run_in_threadpool(services.inbox.caller, poll, after)
+    agent, known = await run_in_threadpool(_begin, services, poll, after)
     lost = [] if seen is None else await run_in_threadpool(services.inbox.forgotten, agent, seen)
     loop = asyncio.get_running_loop()
     end = loop.time() + min(wait, services.settings.max_wait_seconds)
     with services.notifier.listening(inbox_of(agent)) as news:
         while True:
             news.clear()
-            waiting = await run_in_threadpool(services.inbox.waiting, agent, after)
+            waiting, change = await run_in_threadpool(_look, services, agent, after)
             left = end - loop.time()
-            if waiting or lost or left <= 0 or services.notifier.is_closed:
+            if waiting or lost or change != known or left <= 0 or services.notifier.is_closed:
                 break
             await services.notifier.wait(news, left)
     answer = await run_in_threadpool(json_answer, request, as_json(waiting))
     if lost:
         answer.headers[FORGOTTEN_HEADER] = " ".join(lost)
+    answer.headers[STUDIES_HEADER] = str(change)
     return answer
+
+
+def _begin(services: Services, poll: str, after: int) -> tuple[AgentId, int]:
+    """Whose poll it is, and the number of the last change of studies until now."""
+    return services.inbox.caller(poll, after), services.governance.change()
+
+
+def _look(services: Services, agent: AgentId, after: int) -> tuple[list[InboxMessage], int]:
+    """What waits, and the number of the last change of studies."""
+    return services.inbox.waiting(agent, after), services.governance.change()

@@ -5,6 +5,7 @@ Members check one another's certificates when they learn the roster, so one that
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,14 +39,21 @@ class Invitations:
                 remedy=remedy(own),
             )
 
-    def choose(self, connection: Connection, plan: JobPlan) -> dict[AgentId, bytes]:
+    def choose(
+        self, connection: Connection, plan: JobPlan, candidates: Collection[str] | None = None
+    ) -> dict[AgentId, bytes]:
         """The invited with their certificates, DER.
 
+        Args: candidates: whom to choose from where the plan names nobody; None for everybody.
         Raises: InputError: one that was named cannot be invited. PeerError: `policy_min_hospitals`.
         """
         registered = self._registered(connection)
         if plan.invited is None:
-            chosen = [agent for agent, held in registered.items() if held and ends(held) >= self.until]
+            chosen = [
+                agent
+                for agent, held in registered.items()
+                if held and ends(held) >= self.until and (candidates is None or agent in candidates)
+            ]
         else:
             chosen = [AgentId(agent) for agent in plan.invited]
         if set(chosen) - registered.keys() or len(set(chosen)) != len(chosen):

@@ -16,6 +16,7 @@ from cloud_service.service.planning import JobPlan, secret_spec
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
+from cloud_service.service.terms import Terms, terms_of
 from cloud_service.settings import Settings
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
@@ -47,16 +48,21 @@ class Jobs:
     def start(self, study: StudyView, plan: JobPlan) -> StoredJob:
         """Invite the hospitals to a new job under a study.
 
-        Raises: InputError: the plan breaks a rule or a limit. PeerError: `policy_profile`, `policy_min_hospitals`.
+        Raises: InputError: the plan breaks a rule, a limit or the study's document. PeerError: `policy_profile`,
+            `policy_min_hospitals`. ConflictError: the study takes no more jobs, or none with a hospital that was named.
         """
         now = self.clock()
         plan.check()
-        self._check_profile(study, plan)
         invitations = Invitations(self.membership, now + plan.deadlines.invite_seconds)
         invitations.check_own()
         with self.database.write() as connection:
-            certificates = invitations.choose(connection, plan)
-            manifest = self._manifest(study, plan, sorted(certificates), now)
+            terms = terms_of(connection, study.id, now)
+            if terms is not None:
+                plan = terms.fit(plan)
+                terms.check_invited(plan.invited or ())
+            self._check_profile(study, plan)
+            certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
+            manifest = self._manifest(study, plan, sorted(certificates), now, terms)
             self._check_size(manifest)
             step = coordinator.create(manifest, certificates, now)
             stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
@@ -80,7 +86,9 @@ class Jobs:
                 ErrorCode.POLICY_PROFILE, "profile paper is for test data: the study must be marked synthetic"
             )
 
-    def _manifest(self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int) -> Manifest:
+    def _manifest(
+        self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int, terms: Terms | None
+    ) -> Manifest:
         joined = self.membership.current()
         secret = None if plan.mode == "ppsdt" else secret_spec(study, plan.secret, invited)
         profile = plan.manifest_profile
@@ -94,7 +102,7 @@ class Jobs:
             "invited": list(invited),
             "key_id": joined.federation.key_id,
             "cloud_certificate": encode_base64url(joined.certificate),
-            "rsa_public_key": encode_base64url(self.keys.unwrapping.public.to_der()),
+            "rsa_public_key": encode_base64url(self.membership.unwrapping().public.to_der()),
             "f_table_sha256": f_table_sha256(_F_TABLE_BITS),
             "min_hospitals": plan.min_hospitals,
             "min_node": plan.min_node,
@@ -112,15 +120,20 @@ class Jobs:
             "expires": now + plan.deadlines.invite_seconds,
             "secret": secret,
             "noise": None if plan.noise is None else plan.noise.spec(),
+            "study_sha256": None if terms is None else terms.document.sha256,
+            "consents": None if terms is None else list(terms.consents) or None,
         }
         try:
-            return Manifest(**rules)
+            manifest = Manifest(**rules)
         except ValidationError as error:
             raise InputError(
                 describe(error),
                 where="job",
                 remedy="Change the job's rules, or start it under a study that fits them.",
             ) from None
+        if terms is not None:
+            terms.check(manifest)
+        return manifest
 
     def _check_size(self, manifest: Manifest) -> None:
         """Whether the first round's messages would fit through the door at all."""

@@ -15,6 +15,7 @@ from cloud_service.service.checked import CheckedContributions
 from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
+from cloud_service.service.governance import Governance
 from cloud_service.service.history import History
 from cloud_service.service.hints import Hints
 from cloud_service.service.hospitals import Hospitals
@@ -30,6 +31,7 @@ from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
+from cloud_service.service.rsa_rotation import CLEARING_SECONDS, Clearing
 from cloud_service.service.sight import Sight
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
@@ -57,6 +59,7 @@ class Services:
     inbox: InboxDoor
     hospitals: Hospitals
     studies: Studies
+    governance: Governance
     jobs: Jobs
     results: Results
     relay: Relay
@@ -116,6 +119,7 @@ def build_services(
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
     relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
+    clearing = Clearing(database, keys, membership, clock)
     endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock, lambda: hints.is_hearing)
     return Services(
@@ -127,7 +131,8 @@ def build_services(
         messages=MessageDoor(database, membership, admission, signer, aftermath, rates, presence, clock),
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
-        studies=Studies(database, clock),
+        studies=Studies(database, membership, notifier, clock),
+        governance=Governance(database, membership, admission, signer, aftermath, rates, presence, clock),
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
         relay=relay,
@@ -147,6 +152,7 @@ def build_services(
             Worker("leases", relay.keep_homes, RENEW_SECONDS, threading.Event()),
             *hints.workers(),
             Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
+            Worker("keys", clearing.clear, CLEARING_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),
     )

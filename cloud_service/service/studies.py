@@ -1,27 +1,38 @@
-"""Studies: approved questions with their public schema."""
+"""Studies: questions with their public schema, and the document that hospitals approve."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from sqlalchemy import Row
 from sqlalchemy.exc import IntegrityError
 
+from cloud_service.service import acts
+from cloud_service.service.drafting import YEAR_SECONDS, Frame, Question, StudyRules, draft
+from cloud_service.service.federation import Membership
+from cloud_service.service.notifier import Notifier, inbox_of
 from cloud_service.service.refusals import ConflictError, UnknownThingError
-from cloud_service.store import directory
+from cloud_service.store import directory, governance
 from cloud_service.store.database import Database
 from shared.errors import InputError
 from shared.ids import is_valid_id
-from shared.tree.schema import Schema
-from shared.tree.schema_checks import is_plain_line
+from shared.protocol.enrolment import fingerprint
+from shared.protocol.governing import check_texts
 from shared.wire.manifest import Disclosure, SchemaSpec
+from shared.wire.study import StudyDocument
+
+_NO_RULES: Final = StudyRules()
 
 
 @dataclass(frozen=True, slots=True)
 class StudyView:
-    """A study. `created`: Unix seconds. `disclosure`: the most that agents' predictions may show."""
+    """A study. `disclosure`: the most that agents' predictions may show.
+
+    `document`: what hospitals approve; None for a study of before documents. `closed`: since when it takes no more
+    jobs. Times: Unix seconds.
+    """
 
     id: str
     question: str
@@ -30,25 +41,36 @@ class StudyView:
     disclosure: Disclosure
     synthetic: bool
     created: int
+    document: StudyDocument | None = None
+    closed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Studies:
-    """Create and read; a study is never changed, because jobs were agreed to under it."""
+    """Create, read and close; a document is never changed, because hospitals agreed to its bytes."""
 
     database: Database
+    membership: Membership
+    notifier: Notifier
     clock: Callable[[], int]
 
-    def create(self, study: StudyView) -> StudyView:
-        """Keep a new study; the very same again is answered alike.
+    def create(
+        self, study: StudyView, rules: StudyRules = _NO_RULES, *, actor: str = acts.OPERATOR
+    ) -> StudyView:
+        """Keep a new study and its document; the very same again is answered alike.
 
-        Raises: InputError: the id or the schema breaks a rule. ConflictError: the id is taken by another.
+        Args: actor: who creates it, for the log of acts.
+        Raises: InputError: the id, a line, the schema or a rule is not right. ConflictError: the id is another study's.
         """
         if not is_valid_id(study.id):
             raise InputError("a study's id has 1 to 64 of a-z, 0-9 and -, and is not reserved", where="id")
-        if not is_plain_line(study.question):
-            raise InputError("a question is one line without control characters", where="question")
-        Schema.from_json(study.schema.model_dump(mode="json", by_alias=True))
+        now = self.clock()
+        document = self._draft(study, rules, Frame(*self._federation(), now, now + YEAR_SECONDS))
+        check_texts(document)
+        if document.expires > now + 10 * YEAR_SECONDS:
+            raise InputError(
+                "a study lasts at most ten years", where="expires", remedy="Name an earlier day."
+            )
         values = {
             "id": study.id,
             "question": study.question,
@@ -56,18 +78,61 @@ class Studies:
             "publish_tree": study.publish_tree,
             "disclosure": study.disclosure,
             "synthetic": study.synthetic,
-            "created": self.clock(),
+            "created": now,
         }
+        raw, sha256 = document.canonical(), document.sha256
         try:
             with self.database.write() as connection:
                 directory.add_study(connection, values)
+                governance.add_document(connection, study.id, sha256, raw, document.members)
+                details = {"sha256": sha256}
+                acts.record(
+                    connection, actor=actor, act="study_created", subject=study.id, now=now, details=details
+                )
         except IntegrityError:
-            return self._same(study)
+            return self._same(study, rules)
+        self.notifier.wake(map(inbox_of, document.members))
         return self.get(study.id)
 
-    def _same(self, study: StudyView) -> StudyView:
+    def close(self, study_id: str, *, actor: str = acts.OPERATOR) -> StudyView:
+        """The study takes no more jobs; those that run go on. Again changes nothing.
+
+        Raises: UnknownThingError. ConflictError: it is of before documents.
+        """
+        view, now = self.get(study_id), self.clock()
+        if view.document is None:
+            raise ConflictError(
+                f"study {study_id} is of before documents and cannot be closed; start no jobs in it"
+            )
+        if view.closed is None:
+            with self.database.write() as connection:
+                governance.close(connection, study_id, now)
+                acts.record(connection, actor=actor, act="study_closed", subject=study_id, now=now)
+            self.notifier.wake(map(inbox_of, view.document.members))
+        return self.get(study_id)
+
+    def _federation(self) -> tuple[str, tuple[str, ...]]:
+        """The root certificate's hash, and the present hospitals."""
+        joined = self.membership.current()
+        hospitals = [member.id for member in joined.federation.members if member.role == "agent"]
+        return fingerprint(joined.trust.root), tuple(sorted(hospitals))
+
+    def _draft(self, study: StudyView, rules: StudyRules, frame: Frame) -> StudyDocument:
+        question = Question(
+            study.id, study.question, study.schema, study.publish_tree, study.disclosure, study.synthetic
+        )
+        return draft(question, rules, frame)
+
+    def _same(self, study: StudyView, rules: StudyRules) -> StudyView:
         known = self.get(study.id)
-        if _essence(known) != _essence(study):
+        if known.document is None:
+            same = _essence(known) == _essence(study) and rules == _NO_RULES
+        else:
+            root, hospitals = self._federation()
+            members = tuple(known.document.members) if rules.members is None else hospitals
+            frame = Frame(root, members, known.document.created, known.document.expires)
+            same = self._draft(study, rules, frame) == known.document
+        if not same:
             raise ConflictError(
                 f"there is another study {study.id}; studies are never changed: choose another id"
             )
@@ -77,24 +142,26 @@ class Studies:
         """One study. Raises: UnknownThingError."""
         with self.database.read() as connection:
             row = directory.study(connection, study_id)
+            document = governance.document(connection, study_id)
         if row is None:
             raise UnknownThingError(
                 f"there is no study {study_id}" if is_valid_id(study_id) else "no such study"
             )
-        return _view(row)
+        return _view(row, document)
 
     def all(self) -> list[StudyView]:
         """Every study, by id."""
         with self.database.read() as connection:
-            return [_view(row) for row in directory.studies(connection)]
+            documents = governance.documents(connection)
+            return [_view(row, documents.get(row.id)) for row in directory.studies(connection)]
 
 
 def _essence(study: StudyView) -> tuple[object, ...]:
     return study.question, study.schema, study.publish_tree, study.disclosure, study.synthetic
 
 
-def _view(row: Row[Any]) -> StudyView:
-    return StudyView(
+def _view(row: Row[Any], document: Row[Any] | None) -> StudyView:
+    view = StudyView(
         id=row.id,
         question=row.question,
         schema=SchemaSpec.model_validate_json(row.schema),
@@ -102,4 +169,9 @@ def _view(row: Row[Any]) -> StudyView:
         disclosure=row.disclosure,
         synthetic=row.synthetic,
         created=row.created,
+    )
+    if document is None:
+        return view
+    return replace(
+        view, document=StudyDocument.model_validate_json(document.document), closed=document.closed
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, select
 
+from cloud_service.store import governance
 from cloud_service.store.tables import JobMember, JobRow, table_of
 
 _JOBS: Final = table_of(JobRow)
@@ -24,5 +25,6 @@ def to_job(connection: Connection, agent: str, job_id: str) -> bool:
 
 
 def studies(connection: Connection, agent: str) -> frozenset[str]:
-    """Studies under which a job invites the hospital."""
-    return frozenset(connection.scalars(_STUDIES, {"agent": agent}))
+    """Studies whose document, or a job under which, invites the hospital."""
+    of_jobs = connection.scalars(_STUDIES, {"agent": agent})
+    return governance.studies_of(connection, agent).union(of_jobs)

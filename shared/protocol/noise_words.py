@@ -11,6 +11,7 @@ from typing import Final
 from shared.secure_tree.privacy import epsilon_of, own_variance, worst_case
 from shared.wire.manifest import Manifest
 from shared.wire.noise import NoiseSpec
+from shared.wire.study import StudyDocument
 
 _GREATEST_TOLD: Final = 12
 """Beyond this epsilon a factor of odds would be a number that means nothing."""
@@ -25,8 +26,8 @@ class NoiseWords:
     sentences: tuple[str, ...]
 
 
-def noise_words(manifest: Manifest) -> NoiseWords | None:
-    """The meaning of a manifest's noise; None where it has none."""
+def noise_words(manifest: Manifest | StudyDocument) -> NoiseWords | None:
+    """The meaning of a manifest's noise, or of a study's least noise; None where there is none."""
     noise = manifest.noise
     if noise is None:
         return None

@@ -1,0 +1,131 @@
+"""Study documents, the hospitals they invite, and what those have answered and consented to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select, update
+
+from cloud_service.store.study_tables import StudyAnswerRow, StudyConsentRow, StudyDocumentRow, StudyMember
+from cloud_service.store.tables import JobMember, JobRow, table_of
+from shared.protocol.states import TERMINAL_CLOUD_STATES
+
+_DOCUMENTS: Final = table_of(StudyDocumentRow)
+_MEMBERS: Final = table_of(StudyMember)
+_ANSWERS: Final = table_of(StudyAnswerRow)
+_CONSENTS: Final = table_of(StudyConsentRow)
+_JOBS: Final = table_of(JobRow)
+_SEATS: Final = table_of(JobMember)
+_D, _M, _A, _C, _J = _DOCUMENTS.c, _MEMBERS.c, _ANSWERS.c, _CONSENTS.c, _JOBS.c
+
+_OVER: Final = [state.value for state in TERMINAL_CLOUD_STATES]
+_DOCUMENT: Final = select(_DOCUMENTS).where(_D.study == bindparam("study"))
+_LOCK: Final = _DOCUMENT.with_for_update()
+_ALL: Final = select(_DOCUMENTS)
+_OF_AGENT: Final = (
+    select(_D.study, _D.sha256, _D.closed)
+    .join(_MEMBERS, _M.study == _D.study)
+    .where(_M.agent == bindparam("agent"))
+    .order_by(_D.study)
+)
+_STUDIES_OF: Final = select(_M.study).where(_M.agent == bindparam("agent"))
+_CHANGE: Final = select(func.coalesce(func.max(_D.change), 0))
+_ANSWERS_OF: Final = select(_ANSWERS).where(_A.study == bindparam("study")).order_by(_A.time, _A.id)
+_CONSENTS_OF: Final = (
+    select(_CONSENTS)
+    .where(or_(_C.with_sha256 == bindparam("sha256"), _C.without_sha256 == bindparam("sha256")))
+    .order_by(_C.id.desc())
+    .limit(bindparam("limit"))
+)
+_SAME_CONSENT: Final = select(_C.consent).where(
+    _C.agent == bindparam("agent"),
+    _C.with_sha256 == bindparam("with"),
+    _C.without_sha256 == bindparam("without"),
+)
+_BEGUN: Final = select(func.count()).where(
+    _J.study == bindparam("study"), or_(_J.started.is_not(None), _J.state.not_in(_OVER))
+)
+_RUNNING_WITH: Final = (
+    select(_J.id)
+    .join(_SEATS, _SEATS.c.job == _J.id)
+    .where(_J.study == bindparam("study"), _SEATS.c.agent == bindparam("agent"), _J.state.not_in(_OVER))
+)
+
+
+def document(connection: Connection, study: str, *, lock: bool = False) -> Row[Any] | None:
+    """A study's document; None: there is no such study, or it is of before documents."""
+    return connection.execute(_LOCK if lock else _DOCUMENT, {"study": study}).one_or_none()
+
+
+def documents(connection: Connection) -> dict[str, Row[Any]]:
+    """Every document by its study."""
+    return {row.study: row for row in connection.execute(_ALL)}
+
+
+def documents_of(connection: Connection, agent: str) -> list[Row[Any]]:
+    """Study, hash and closing of the documents that invite a hospital, by study."""
+    return list(connection.execute(_OF_AGENT, {"agent": agent}))
+
+
+def studies_of(connection: Connection, agent: str) -> frozenset[str]:
+    """Studies whose documents invite a hospital."""
+    return frozenset(connection.scalars(_STUDIES_OF, {"agent": agent}))
+
+
+def newest_change(connection: Connection) -> int:
+    """The number of the last change of any document; 0 before the first."""
+    return int(connection.scalar(_CHANGE) or 0)
+
+
+def add_document(connection: Connection, study: str, sha256: str, raw: bytes, members: Sequence[str]) -> None:
+    """The document of a new study."""
+    change = newest_change(connection) + 1
+    row = {"study": study, "sha256": sha256, "document": raw, "closed": None, "change": change}
+    connection.execute(insert(_DOCUMENTS), row)
+    if members:
+        connection.execute(insert(_MEMBERS), [{"study": study, "agent": agent} for agent in members])
+
+
+def close(connection: Connection, study: str, now: int) -> None:
+    """The study takes no more jobs, unless it took none already."""
+    change = newest_change(connection) + 1
+    closing = update(_DOCUMENTS).where(_D.study == study, _D.closed.is_(None))
+    connection.execute(closing.values(closed=now, change=change))
+
+
+def answers_of(connection: Connection, study: str) -> list[Row[Any]]:
+    """All answers to a study's document in the order of the hospitals' own times."""
+    return list(connection.execute(_ANSWERS_OF, {"study": study}))
+
+
+def add_answer(connection: Connection, values: Mapping[str, Any]) -> None:
+    """One more answer. Raises: IntegrityError: another of the same hospital and time was quicker."""
+    connection.execute(insert(_ANSWERS), dict(values))
+
+
+def consents_of(connection: Connection, sha256: str, limit: int) -> list[Row[Any]]:
+    """The newest consents that name the document, on either side."""
+    return list(connection.execute(_CONSENTS_OF, {"sha256": sha256, "limit": limit}))
+
+
+def same_consent(connection: Connection, agent: str, with_sha256: str, without_sha256: str) -> bytes | None:
+    """The consent that is kept for this pair, if there is one."""
+    place = {"agent": agent, "with": with_sha256, "without": without_sha256}
+    found = connection.scalar(_SAME_CONSENT, place)
+    return None if found is None else bytes(found)
+
+
+def add_consent(connection: Connection, values: Mapping[str, Any]) -> None:
+    """A new consent. Raises: IntegrityError: the pair has one."""
+    connection.execute(insert(_CONSENTS), dict(values))
+
+
+def jobs_begun(connection: Connection, study: str) -> int:
+    """Jobs of a study that began to compute, or may still begin."""
+    return int(connection.scalar(_BEGUN, {"study": study}) or 0)
+
+
+def running_with(connection: Connection, study: str, agent: str) -> list[str]:
+    """Jobs of a study that are not over and invite the hospital."""
+    return list(connection.scalars(_RUNNING_WITH, {"study": study, "agent": agent}))
