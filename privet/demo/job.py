@@ -25,6 +25,7 @@ _DEADLINES: Final = {"invite_seconds": 600, "round_seconds": 3600, "pause_second
 _MICROSECONDS: Final = 1e-6
 _MEGABYTE: Final = 1e6
 _OPENED: Final = "opened "
+_SECRET_PROFILES: Final = {"id3": "secret-id3", "gain-ratio": "secret-gainratio"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +197,21 @@ def _study(records: DemoRecords, options: DemoOptions) -> dict[str, Any]:
         "schema": records.schema.to_json(),
         "disclosure": "class" if options.is_secret else "counts",
         "synthetic": options.profile == "paper",
+        **_document(options),
+    }
+
+
+def _document(options: DemoOptions) -> dict[str, Any]:
+    """The rules of the study, exactly those of its one job."""
+    rules = options.rules
+    return {
+        "profiles": [_SECRET_PROFILES.get(options.mode, options.profile)],
+        "criteria": [rules.criterion],
+        "min_node": rules.min_node,
+        "min_child": rules.min_child,
+        "max_depth": rules.max_depth or 0,
+        "max_shrinks": 0,
+        "max_jobs": 1,
     }
 
 

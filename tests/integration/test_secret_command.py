@@ -39,7 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> Any:
 def create_study(federation: RealFederation, name: str) -> None:
     path = federation.folder / "schema.json"
     path.write_text(json.dumps(measured_clinic.SCHEMA))
-    words = ("--id", name, "--question", "how ill?", "--schema", path)
+    words = ("--id", name, "--question", "how ill?", "--schema", path, "--synthetic")
     assert command("cloud", "study", "create", federation.cloud_folder, *words)["study"] == name
 
 

@@ -241,7 +241,7 @@ class RealFederation:
         study = f"study-{next(self.numbers)}"
         rules = {"min_node": 1, "min_child": 1, "max_depth": None, "invited": sorted(files), "max_shrinks": 0}
         with self.people() as people:
-            body = {"id": study, "question": "does it hold?", "schema": dict(schema)}
+            body = {"id": study, "question": "does it hold?", "schema": dict(schema), "synthetic": True}
             answer = people.post("/v1/studies", json=body)
             assert answer.status_code == 201, answer.text
             answer = people.post(f"/v1/studies/{study}/jobs", json={**rules, **plan})
