@@ -133,7 +133,7 @@ class Passing:
     async def carry(self, socket: WebSocket, job: str, home: Holder, upstream: Upstream) -> None:
         """Both ways until either ends, or the home moves."""
         with self._relay.guest(job, home) as moved:
-            await _first(_up(socket, upstream), _down(socket, upstream), moved.wait())
+            await _first(_up(socket, upstream), _down(socket, upstream), moved)
         code, reason = upstream.close_code, upstream.close_reason or ""
         if code is None or code in (1000, 1006, 1011, GOING_AWAY):
             self._relay.doubt_home(job, home)
@@ -154,7 +154,7 @@ class Passing:
         with self._relay.guest(job, home) as moved:
             answering = asyncio.ensure_future(self._http.send(request))
             try:
-                await _first(answering, moved.wait())
+                await _first(answering, moved)
                 answer = answering.result()
             except (httpx.HTTPError, asyncio.CancelledError):
                 if (task := asyncio.current_task()) is not None and task.cancelling():

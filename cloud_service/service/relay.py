@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -202,17 +202,20 @@ class Relay:
             room.home = None
 
     @contextmanager
-    def guest(self, job: str, home: Holder) -> Iterator[asyncio.Event]:
-        """While a connection is passed on: an event that is set when its home moves or the server stops."""
+    def guest(self, job: str, home: Holder) -> Iterator[Coroutine[Any, Any, None]]:
+        """While a connection is passed on: what ends when its home moves or the server stops."""
         room = self._running(job)
         room.guests += 1
         try:
             with self._notifier.listening(_moving(job)) as news:
-                if room.home != home:
-                    news.set()
-                yield news
+                yield self._until_moved(room, home, news)
         finally:
             room.guests -= 1
+
+    async def _until_moved(self, room: Room, home: Holder, news: asyncio.Event) -> None:
+        while room.home == home and not self._notifier.is_closed:
+            await news.wait()
+            news.clear()
 
     def keep_homes(self) -> None:
         """Keep the leases; leave the mailboxes of those that are lost, and look where homes elsewhere have gone."""

@@ -8,6 +8,7 @@ with replicated(founded, tmp_path, postgres_url) as cluster:
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import time
@@ -30,6 +31,7 @@ from tests.support.programs import (
 
 _NGINX = """\
 daemon off;
+{user}
 pid {folder}/nginx.pid;
 error_log {folder}/error.log warn;
 worker_processes 1;
@@ -49,6 +51,7 @@ http {{
   server {{
     listen 127.0.0.1:{port};
     client_max_body_size 65m;
+    client_body_buffer_size 1m;
     location / {{
       proxy_pass http://privet;
       proxy_http_version 1.1;
@@ -60,7 +63,7 @@ http {{
       proxy_read_timeout 90s;
       proxy_send_timeout 90s;
       proxy_buffering off;
-      proxy_next_upstream error timeout http_503 non_idempotent;
+      proxy_next_upstream error timeout non_idempotent;
       proxy_next_upstream_tries 2;
     }}
   }}
@@ -81,8 +84,9 @@ def nginx(folder: Path, ports: Sequence[int]) -> Iterator[str]:
     """A running nginx before these ports of this machine; gives its URL."""
     program, port = require_nginx(), free_port()
     folder.mkdir(parents=True)
-    servers = "\n    ".join(f"server 127.0.0.1:{each} max_fails=1 fail_timeout=2s;" for each in ports)
-    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, servers=servers))
+    user = "user root;" if os.getuid() == 0 else ""  # else its workers could not enter the test's folder
+    servers = "\n    ".join(f"server 127.0.0.1:{each} max_fails=3 fail_timeout=2s;" for each in ports)
+    (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, servers=servers, user=user))
     command = [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
