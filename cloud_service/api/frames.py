@@ -26,9 +26,9 @@ from cloud_service.api.passing import (
     passing_of,
 )
 from cloud_service.api.problems import CODE_KEY, of_error, problem, responses
+from cloud_service.service.leases import ElsewhereError
 from cloud_service.service.mailboxes import Mailbox
 from cloud_service.service.permissions import Caller, Permission
-from cloud_service.service.relay import ElsewhereError
 from cloud_service.service.services import Services
 from cloud_service.service.tickets import TICKET_HEADER
 from shared.errors import ErrorCode, PeerError, TemporaryError

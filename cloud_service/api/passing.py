@@ -20,7 +20,8 @@ from starlette.requests import HTTPConnection
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 
-from cloud_service.service.relay import ElsewhereError, Relay
+from cloud_service.service.leases import ElsewhereError
+from cloud_service.service.relay import Relay
 from cloud_service.service.tickets import Tickets
 from cloud_service.settings import Settings
 from cloud_service.store.leases import Holder
@@ -38,7 +39,8 @@ _ANSWER_SECONDS: Final = 30.0
 _SILENCE_SECONDS: Final = 5.0
 """Both ping interval and patience of a passed-on WebSocket."""
 _PASSED_HEADERS: Final = ("content-type", "cache-control", "retry-after", BATCH_HEADER)
-_MOVED_STATUS: Final = 503
+_NOT_HERE: Final = frozenset({401, 503})
+"""The home has moved, or does not take the ticket of this replica: nothing that the member could mend."""
 _MAX_QUEUE: Final = 4
 _CONNECTIONS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=64)
 
@@ -123,10 +125,10 @@ class Passing:
             )
         except InvalidStatus as refusal:
             found = refusal.response
-            if found.status_code == _MOVED_STATUS:
-                self._relay.doubt_home(job, member.home)
+            if found.status_code in _NOT_HERE:
+                raise self._lost(job, member.home) from None
             headers = {name: found.headers[name] for name in _PASSED_HEADERS if name in found.headers}
-            raise Refusal(Response(found.body, found.status_code, headers)) from None
+            raise Refusal(Response(bytes(found.body), found.status_code, headers)) from None
         except (OSError, TimeoutError, WebSocketException):
             raise self._lost(job, member.home) from None
 
@@ -160,8 +162,8 @@ class Passing:
                 if (task := asyncio.current_task()) is not None and task.cancelling():
                     raise
                 raise self._lost(job, home) from None
-        if answer.status_code == _MOVED_STATUS:
-            self._relay.doubt_home(job, home)
+        if answer.status_code in _NOT_HERE:
+            raise self._lost(job, home)
         headers = {name: answer.headers[name] for name in _PASSED_HEADERS if name in answer.headers}
         return Response(answer.content, answer.status_code, headers)
 

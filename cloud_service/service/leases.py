@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from cloud_service.store import leases
 from cloud_service.store.database import AuditUnavailableError, Database
 from cloud_service.store.leases import Holder, Place
+from shared.errors import TemporaryError
 from shared.rng import random_bytes
 
 LEASE_SECONDS: Final = 5.0
@@ -23,6 +24,13 @@ LEASE_SECONDS: Final = 5.0
 RENEW_SECONDS: Final = 1.0
 _FORGET_SECONDS: Final = 600.0
 _TRIES: Final = 3
+
+
+class ElsewhereError(TemporaryError):
+    """The job's frames are at another replica, or on their way there: the same request will find them."""
+
+    def __init__(self) -> None:
+        super().__init__("the frames of this job move to another replica; ask again", retry_after_seconds=1)
 
 
 class Leases:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import structlog
 
 from cloud_service.service.admission import Admission
-from cloud_service.service.leases import Leases
+from cloud_service.service.leases import ElsewhereError, Leases
 from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
@@ -27,7 +27,7 @@ from cloud_service.service.rates import Rates
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
 from cloud_service.store.leases import Holder
-from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.polling import read_call, verify_call
 from shared.wire.relay import as_parcel, read_parcel
@@ -50,13 +50,6 @@ _HOME_SECONDS: Final = 5.0
 """How long a home elsewhere is believed in without being asked for again."""
 RELAYING_STATES: Final = frozenset({"COMPUTING"})
 """In these, members of the roster may send to one another; others are told `late`."""
-
-
-class ElsewhereError(TemporaryError):
-    """The job's frames are at another replica, or on their way there: the same request will find them."""
-
-    def __init__(self) -> None:
-        super().__init__("the frames of this job move to another replica; ask again", retry_after_seconds=1)
 
 
 @dataclass(slots=True)

@@ -13,9 +13,10 @@ from typing import Final
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from cloud_service.service.leases import ElsewhereError
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
-from shared.ids import AgentId, is_valid_id
+from shared.ids import AgentId
 
 TICKET_HEADER: Final = "privet-replica"
 GOOD_SECONDS: Final = 60
@@ -42,17 +43,17 @@ class Tickets:
     def read(self, ticket: str, job: str) -> AgentId:
         """For which member a request of that job comes.
 
-        Raises: PeerError: `bad_signature`: not of a replica of this cloud, not for this one, or out of date.
+        Raises: PeerError: `bad_signature`: not of a replica of this cloud, or out of date. ElsewhereError: it is for
+            another replica, such as the one that had this address before.
         """
         text, _, mac = ticket.rpartition("/")
         if not hmac.compare_digest(mac.encode(), self._mac(text).encode()):
             raise _refused()
         target, named, agent, time = text.split("/")
-        is_fresh = abs(self._clock() - int(time)) <= GOOD_SECONDS
-        if (target, named) != (self._replica, job) or not is_fresh:
+        if named != job or abs(self._clock() - int(time)) > GOOD_SECONDS:
             raise _refused()
-        if agent and not is_valid_id(agent):
-            raise _refused()
+        if target != self._replica:
+            raise ElsewhereError
         return AgentId(agent)
 
     def _mac(self, text: str) -> str:
