@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -22,6 +22,14 @@ from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.protocol.audit_log import JOURNAL_HEADER, SignedClaim
 from shared.protocol.envelopes import Signer
+from shared.protocol.history import (
+    FORGOTTEN_HEADER,
+    MAX_JOBS,
+    SEEN_HEADER,
+    JobSeen,
+    Seen,
+    sign_seen,
+)
 from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
 from shared.wire.secret import SignedProgress
@@ -49,6 +57,7 @@ class CloudClient:
 
     `wait_seconds`: the present length of a long poll, halved when something on the way cuts it.
     `clock_offset`: seconds that this machine's clock is behind the cloud's, by its Date header.
+    `forgotten`: jobs of which the newest poll's answer said that the cloud has them no more as they were told to it.
     """
 
     agent: str
@@ -58,6 +67,7 @@ class CloudClient:
     traffic: Traffic = field(default_factory=Traffic)
     wait_seconds: int = LONG_WAIT_SECONDS
     clock_offset: float = 0.0
+    forgotten: tuple[str, ...] = ()
     _body_bytes: int = 0
 
     @classmethod
@@ -101,19 +111,22 @@ class CloudClient:
                 return self._send("POST", _MESSAGES, kind, MAX_RECEIPT_BYTES, content=body, headers=headers)
         raise TemporaryError("the message was not answered in time")
 
-    def poll(self, after: int, *, wait_seconds: int | None = None) -> list[InboxMessage]:
+    def poll(
+        self, after: int, *, wait_seconds: int | None = None, seen: Sequence[JobSeen] = ()
+    ) -> list[InboxMessage]:
         """Messages after that place; waits for one up to `wait_seconds`. Empty when none came.
 
+        Args: seen: what was seen of the jobs that run, so that a cloud that has forgotten of it notices.
         Raises: PeerError: refused. TemporaryError: the cloud cannot be reached now.
         """
         wait = self.wait_seconds if wait_seconds is None else min(wait_seconds, self.wait_seconds)
         try:
-            raw = self._poll_once(after, wait)
+            raw = self._poll_once(after, wait, seen)
         except PeerError as error:
             # A clock that is off shows as a bad signature; the answer has brought the right time.
             if error.code is not ErrorCode.BAD_SIGNATURE:
                 raise
-            raw = self._poll_once(after, wait)
+            raw = self._poll_once(after, wait, seen)
         items = inbox_items(raw)
         self.traffic.share_out(self._body_bytes, _sizes(items))
         return [InboxMessage(number, message) for number, message, _ in items]
@@ -140,8 +153,11 @@ class CloudClient:
         raw = self._send("GET", "/v1/federation", "federation", MAX_FEDERATION_BYTES)
         return SignedFederation.parse(raw, what="federation document", max_bytes=MAX_FEDERATION_BYTES)
 
-    def _poll_once(self, after: int, wait: int) -> bytes:
-        claim = sign_poll(Poll(agent=self.agent, after=after, time=self._now()), self.signer)
+    def _poll_once(self, after: int, wait: int, jobs: Sequence[JobSeen]) -> bytes:
+        headers = {POLL_HEADER: sign_poll(Poll(agent=self.agent, after=after, time=self._now()), self.signer)}
+        if jobs:
+            seen = Seen(agent=self.agent, time=self._now(), jobs=list(jobs[:MAX_JOBS]))
+            headers[SEEN_HEADER] = sign_seen(seen, self.signer)
         try:
             return self._send(
                 "GET",
@@ -149,7 +165,7 @@ class CloudClient:
                 "poll",
                 MAX_INBOX_BYTES,
                 params={"after": after, "wait": wait},
-                headers={POLL_HEADER: claim},
+                headers=headers,
                 timeout=httpx.Timeout(wait + 15.0, connect=10.0),
             )
         except BusyError as busy:
@@ -169,6 +185,8 @@ class CloudClient:
             with self.http.stream(method, path, **options) as response:
                 offset = clock_offset(response.headers)
                 self.clock_offset = self.clock_offset if offset is None else offset
+                if kind == "poll":
+                    self.forgotten = tuple(response.headers.get(FORGOTTEN_HEADER, "").split())
                 body = read_capped(response, max_bytes)
         except httpx.TransportError as error:
             cut = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)

@@ -6,7 +6,7 @@ that was cut off left nothing behind and is made again from the same message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -23,6 +23,7 @@ from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFail
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
 from shared.protocol.audit_log import record_of
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
+from shared.protocol.history import JobSeen
 from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
@@ -31,7 +32,14 @@ from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
 
 MAX_RECEIPT_BYTES: Final = 2**16
-_MOVED_ON: Final = frozenset({ErrorCode.LATE, ErrorCode.REPLAY_CONFLICT})
+_FORGOT: Final = (
+    "the cloud and this agent remember this job differently: another {kind} was taken in the place of this one. Was "
+    "this folder, or the cloud, put back from a backup? The job is ended rather than gone on with"
+)
+_FORGOTTEN: Final = (
+    "the cloud has this job no more as this hospital saw it: it was put back from a backup, or has deleted the job. "
+    "Nothing more leaves this hospital for it; the study can be begun anew"
+)
 
 
 @dataclass(slots=True)
@@ -144,7 +152,8 @@ class Casework:
     def take_refusal(self, message: OutgoingMessage, error: PeerError) -> None:
         """The cloud refused an own message for good.
 
-        Where it has only moved on, its word on the job's end is on the way; else the others must not wait in vain.
+        Where it has only moved on, its word on the job's end is on the way; else the others must not wait in vain. One
+        that was taken in another's place shows that one side has forgotten: it was put back from a backup.
         """
         journal = self.office.journal
         case = self.cases.get(message.job)
@@ -158,8 +167,25 @@ class Casework:
             )
         if case and message.type == MessageType.JOB_ACCEPT:
             self.close(case, JobStatus.FAILED, code=error.code.value, reason=str(error))
-        elif case and error.code not in _MOVED_ON:
+        elif case and error.code is ErrorCode.REPLAY_CONFLICT:
+            self.give_up(case, JobCode.HISTORY_LOST, _FORGOT.format(kind=message.type))
+        elif case and error.code is not ErrorCode.LATE:
             self.give_up(case, JobCode.CANCELLED, f"the cloud refused a {message.type}: {error}")
+
+    def seen(self) -> list[JobSeen]:
+        """What was seen of each job that runs, for the cloud to compare with what it remembers."""
+        answered = self.office.journal.answered()
+        return [
+            JobSeen(job=job, heard=case.participation.cloud_seq + 1, answered=answered.get(job, 0))
+            for job, case in self.cases.items()
+        ]
+
+    def lose(self, jobs: Sequence[str]) -> None:
+        """End the jobs that the cloud has no more as they were seen here."""
+        for job in jobs:
+            case = self.cases.get(job)
+            if case is not None:
+                self.give_up(case, JobCode.HISTORY_LOST, _FORGOTTEN)
 
     def give_up(
         self,

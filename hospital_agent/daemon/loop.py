@@ -170,6 +170,7 @@ class Daemon:
             for message in self._poll(self._wait_for_computing()):
                 self._take(message)
                 self._send_pending()
+            self.casework.lose(self.client.forgotten)
         except TemporaryError as error:
             self._pause(error, error.retry_after_seconds)
         except PeerError as error:
@@ -261,7 +262,9 @@ class Daemon:
             )
 
     def _poll(self, wait_seconds: int | None) -> list[InboxMessage]:
-        return self.client.poll(self.office.journal.cursor, wait_seconds=wait_seconds)
+        return self.client.poll(
+            self.office.journal.cursor, wait_seconds=wait_seconds, seen=self.casework.seen()
+        )
 
     def _send_pending(self) -> None:
         """The journal's bytes, in order, each until it is answered."""

@@ -173,6 +173,13 @@ class Journal:
         """What is not acknowledged yet, in the order of sending."""
         return self._messages("WHERE state = 'pending' ORDER BY id")
 
+    def answered(self) -> dict[str, int]:
+        """For each job the next own `seq` after the last one that the cloud has answered with a receipt."""
+        rows = self.connection.execute(
+            "SELECT job, MAX(seq) + 1 FROM outbox WHERE state = 'sent' GROUP BY job"
+        )
+        return dict(rows.fetchall())
+
     def sent(self, job: str) -> list[OutgoingMessage]:
         """All own messages of a job, in order."""
         return self._messages("WHERE job = ? ORDER BY id", (job,))

@@ -165,7 +165,7 @@ def test_restored_behind_its_back_and_seen_by_a_message(cloud: CloudUnderTest, t
 
 
 def test_old_claims_accuse_nobody(cloud: CloudUnderTest, tmp_path: Path) -> None:
-    with a_round_after_a_backup(cloud, tmp_path / "backup") as (job, hospitals):
+    with a_round_after_a_backup(cloud, tmp_path / "backup") as (job, _):
         claims = [JobSeen(job=job, heard=0, answered=0), JobSeen(job="0" * 32, heard=1, answered=1)]
         seen = Seen(agent="h1", time=unix_time(), jobs=claims)
         assert cloud.services.history.forgotten(AgentId("h1"), seen, b"{}") == ["0" * 32]
