@@ -16,6 +16,7 @@ from privet.demo.options import (
     height_of,
     hospital_count,
     parse_cuts,
+    parse_sigma,
 )
 from shared.errors import InputError
 from shared.reports import Report
@@ -55,7 +56,8 @@ _HELP = (
     "Watch a cloud, a trusted authority and three hospitals grow one tree on this machine.\n\n"
     "Everything runs as separate processes that talk HTTP on loopback, and is gone when the demo ends. "
     "The same programs run on separate machines: see deploy/README.md.\n\n"
-    "Exit codes: 0 every hospital's tree equals the tree of the pooled records; 1 it does not, or an internal error; "
+    "Exit codes: 0 every hospital's tree equals the tree of the pooled records (with --noise-sigma: all hospitals hold "
+    "one tree); 1 it does not, or an internal error; "
     "2 wrong usage; 3 the data or an option was refused; 4 a part refused another; 5 a part could not be reached; "
     "6 the job failed; 130 interrupted; 143 ended by SIGTERM."
 )
@@ -169,6 +171,16 @@ def demo(
             "--split-on-zero-gain", help="Go on where the best gain is exactly 0.", rich_help_panel=_JOB
         ),
     ] = False,
+    noise_sigma: Annotated[
+        str | None,
+        typer.Option(
+            "--noise-sigma",
+            metavar="N",
+            help="Differential privacy in mode ppsdt: noise of this standard deviation on every sum; the tree then "
+            "differs from that of the pooled records, and the demo says by how much.",
+            rich_help_panel=_JOB,
+        ),
+    ] = None,
     direct: Annotated[
         bool,
         typer.Option(
@@ -217,7 +229,8 @@ def demo(
                 max_depth=height_of(mode.value, max_depth, split_on_zero_gain=split_on_zero_gain),
                 split_on_zero_gain=split_on_zero_gain,
                 # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
-                skip_known=mode is Mode.PPSDT and profile is ProfileName.HARDENED,
+                # With noise nothing follows from others.
+                skip_known=mode is Mode.PPSDT and profile is ProfileName.HARDENED and noise_sigma is None,
             ),
             mode=mode.value,
             profile=profile.value,
@@ -225,6 +238,7 @@ def demo(
             keep=keep,
             stay=stay,
             direct=direct,
+            noise_sigma=parse_sigma(noise_sigma, mode.value, profile.value),
         )
     )
 

@@ -72,6 +72,7 @@ def _policy_lines(options: DemoOptions) -> Sequence[str]:
         f"studies = [{_text(STUDY)}]",
         f"allow_paper_profile = {_flag(options.profile == 'paper')}",
         f"allow_secret_modes = {_flag(options.is_secret)}",
+        *(["max_epsilon = 1000000"] if options.noise_sigma else []),
     ]
 
 

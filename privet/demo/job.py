@@ -30,12 +30,13 @@ _SECRET_PROFILES: Final = {"id3": "secret-id3", "gain-ratio": "secret-gainratio"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of a job that is done."""
+    """What is known of a job that is done. `noise`: what the cloud says of its noise."""
 
     rounds: tuple[RoundSizes, ...]
     trees: Mapping[AgentId, HeldTree] = field(repr=False)
     costs: Costs
     secret: SecretWork | None = None
+    noise: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,8 @@ class JobWatch:
             total_seconds = time.monotonic() - begun
             work = watch.secret_work(job) if options.is_secret else None
             parts = SECRET_PARTS if options.is_secret else PARTS
-            return Outcome(rounds, watch.trees(job), watch.costs(job, total_seconds, parts), work)
+            noise = cloud.get(f"/v1/jobs/{job}")["noise"]
+            return Outcome(rounds, watch.trees(job), watch.costs(job, total_seconds, parts), work, noise)
 
     def follow(self, job: str) -> tuple[RoundSizes, ...]:
         """Tell the job's events until it is done; the sizes of its rounds."""
@@ -230,4 +232,5 @@ def _plan(options: DemoOptions, hospitals: list[AgentId]) -> dict[str, Any]:
         "split_on_zero_gain": rules.split_on_zero_gain,
         "skip_known": rules.skip_known,
         "deadlines": _DEADLINES,
+        **({} if options.noise_sigma is None else {"noise": {"sigma": options.noise_sigma}}),
     }

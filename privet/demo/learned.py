@@ -32,9 +32,13 @@ def _hardened(result: DemoResult) -> list[tuple[str, str]]:
         ("trusted authority", "nothing: it was offline; it could decrypt sums that it intercepts"),
         (
             f"{len(result.trees) - 1} hospitals together",
-            "the last one's counts, by subtraction: why at least 3 must take part",
+            f"the last one's counts{_but_for_noise(result)}, by subtraction: why at least 3 must take part",
         ),
     ]
+
+
+def _but_for_noise(result: DemoResult) -> str:
+    return "" if result.noise is None else " with its own part of the noise"
 
 
 def _secret(result: DemoResult, parties: Sequence[str]) -> list[tuple[str, str]]:
@@ -85,4 +89,4 @@ def _sizes(result: DemoResult) -> str:
 
 def _sums(result: DemoResult) -> str:
     nodes = sum(each.nodes for each in result.rounds)
-    return f"the counts of {nodes} nodes"
+    return f"the {'' if result.noise is None else 'noisy '}counts of {nodes} nodes"

@@ -19,6 +19,8 @@ MIN_HOSPITALS: Final = 3
 MAX_HOSPITALS: Final = 64
 """Each hospital is a process of its own on this one machine; the protocol itself allows 1024."""
 KEY_BITS: Final = (2048, 3072, 4096)
+MIN_SIGMA: Final = 2
+MAX_SIGMA: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class DemoOptions:
 
     `class_column`, `drop`, keys of `cuts`: names, or positions from 1.
     `keep`: where the federation's files stay afterwards. `direct`: compute parties connect to one another, past the
-    cloud.
+    cloud. `noise_sigma`: deviation of the noise on each sum, a decimal number; None for exact sums.
     """
 
     files: tuple[Path, ...] = ()
@@ -43,6 +45,7 @@ class DemoOptions:
     keep: Path | None = None
     stay: bool = False
     direct: bool = False
+    noise_sigma: str | None = None
 
     @property
     def is_secret(self) -> bool:
@@ -69,6 +72,32 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: b
     if criterion not in (None, own):
         raise _not_of(mode, f"--criterion {criterion}")
     return own
+
+
+def parse_sigma(text: str | None, mode: Mode, profile: Profile) -> str | None:
+    """The deviation of the noise as decimal text, or None where none is asked for.
+
+    Raises: InputError: no number from 2 to 10000, or another mode or profile, which add no noise.
+    """
+    if text is None:
+        return None
+    if mode != "ppsdt":
+        raise _not_of(mode, "--noise-sigma")
+    if profile != "hardened":
+        raise InputError(
+            "profile paper adds no noise.", where="--noise-sigma", remedy="Leave out one of the two."
+        )
+    try:
+        sigma = Decimal(text.strip())
+    except InvalidOperation:
+        sigma = Decimal("NaN")
+    if not (sigma.is_finite() and MIN_SIGMA <= sigma <= MAX_SIGMA):
+        raise InputError(
+            f"expected a number from {MIN_SIGMA} to {MAX_SIGMA}, got {text!r}.",
+            where="--noise-sigma",
+            remedy="For example: --noise-sigma 5.",
+        )
+    return f"{sigma:f}"
 
 
 def _not_of(mode: Mode, option: str) -> InputError:

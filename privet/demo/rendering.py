@@ -122,6 +122,11 @@ def _labels(form: Mapping[str, Any]) -> set[str]:
 
 
 def _comparison(result: DemoResult) -> str:
+    if result.noise is not None:
+        same = "yes" if result.agreed else "no"
+        told = [f"same tree at all hospitals: {same}; by the noise it may differ from the exact tree"]
+        wrapped = [part for line in result.noise.lines() for part in textwrap.wrap(line, _width()) or [""]]
+        return "\n".join(told + [f"  {line}".rstrip() for line in wrapped])
     return "\n".join(
         (
             f"same tree as on the pooled records: {'yes' if result.equal else 'no'}",

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from privet.demo.costs import Costs
 from privet.demo.dealing import DemoRecords
+from privet.demo.noisy import NoiseComparison
 from privet.demo.options import DemoOptions
 from privet.demo.pooled import PooledTree
 from shared.ids import AgentId
@@ -44,7 +45,10 @@ class SecretWork:
 
 @dataclass(frozen=True, slots=True)
 class DemoResult:
-    """`trees`: what each hospital holds when the job is done, as its own agent told. `secret`: of the secret modes."""
+    """`trees`: what each hospital holds when the job is done, as its own agent told. `secret`: of the secret modes.
+
+    `noise`: of a job with noise.
+    """
 
     options: DemoOptions
     records: DemoRecords
@@ -53,6 +57,7 @@ class DemoResult:
     pooled: PooledTree
     costs: Costs
     secret: SecretWork | None = None
+    noise: NoiseComparison | None = None
 
     @property
     def tree(self) -> HeldTree:
@@ -66,6 +71,16 @@ class DemoResult:
         expected = reference_form(pooled, self.records.schema)
         sha256 = self.pooled.tree.sha256
         return all(tree.sha256 == sha256 and tree.form == expected for tree in self.trees.values())
+
+    @property
+    def agreed(self) -> bool:
+        """Whether all hospitals hold one tree, with the same counts."""
+        return all(tree == self.tree for tree in self.trees.values())
+
+    @property
+    def as_promised(self) -> bool:
+        """Whether it came out as it should: with noise one tree everywhere, else that of the pooled records."""
+        return self.agreed if self.noise is not None else self.equal
 
     def document(self) -> dict[str, Any]:
         """The one document of `--json`; other tools rely on its keys."""
@@ -83,6 +98,8 @@ class DemoResult:
             "seconds": self.costs.seconds,
             "bytes": self.costs.bytes,
         }
+        if self.noise is not None:
+            return document | {"agreed": self.agreed, "noise": self.noise.document()}
         if self.secret is None:
             return document
         sent = {str(party): size for party, size in self.secret.sent_bytes.items()}

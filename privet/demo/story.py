@@ -10,18 +10,20 @@ from pathlib import Path
 from shlex import quote
 
 from hospital_agent.records.remarks import remarks
-from privet.demo.dealing import prepare
+from privet.demo.dealing import DemoRecords, prepare
 from privet.demo.example import example_words
 from privet.demo.federation import Federation, Folders, set_up
-from privet.demo.job import JobWatch
+from privet.demo.job import JobWatch, Outcome
+from privet.demo.noisy import NoiseComparison
 from privet.demo.options import DemoOptions
-from privet.demo.pooled import grow_pooled
+from privet.demo.pooled import PooledTree, grow_pooled
 from privet.demo.processes import Processes, ending_signals
 from privet.demo.progress import Progress
 from privet.demo.rendering import render
 from privet.demo.result import DemoResult
 from shared.errors import InputError
 from shared.reports import Report
+from shared.tree.export import reference_form
 
 
 def run_demo(options: DemoOptions) -> Report:
@@ -41,7 +43,14 @@ def run_demo(options: DemoOptions) -> Report:
             with progress.step("one job: the hospitals grow the tree together"):
                 outcome = JobWatch.run(federation, records, options, processes.check, progress)
             result = DemoResult(
-                options, records, outcome.rounds, outcome.trees, pooled, outcome.costs, outcome.secret
+                options,
+                records,
+                outcome.rounds,
+                outcome.trees,
+                pooled,
+                outcome.costs,
+                outcome.secret,
+                _noise(outcome, options, records, pooled),
             )
             report = _report(result, folders)
             if options.stay:
@@ -84,7 +93,17 @@ def _furnished(root: Path) -> Folders:
 
 def _report(result: DemoResult, folders: Folders) -> Report:
     text = render(result, _next_steps(result, folders))
-    return Report(result.document(), text, exit_code=0 if result.equal else 1)
+    return Report(result.document(), text, exit_code=0 if result.as_promised else 1)
+
+
+def _noise(
+    outcome: Outcome, options: DemoOptions, records: DemoRecords, pooled: PooledTree
+) -> NoiseComparison | None:
+    if outcome.noise is None or options.noise_sigma is None:
+        return None
+    noisy = outcome.trees[records.hospitals[0].id].form
+    exact = reference_form(pooled.tree, records.schema)
+    return NoiseComparison.of(outcome.noise, options.noise_sigma, noisy, exact, records)
 
 
 def _next_steps(result: DemoResult, folders: Folders) -> list[str]:

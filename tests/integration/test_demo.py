@@ -362,3 +362,13 @@ def test_the_secret_modes_grow_the_pooled_tree_too(
     assert document["bytes"]["frames"] > 0
     assert "count" not in json.dumps(document["tree"])
     assert "h1, h2, h3 compute on shares" in run.err
+
+
+@pytest.mark.long
+def test_a_demo_with_noise_ends_well_with_one_tree_at_all_hospitals(demo: Demo) -> None:
+    outcome = demo.run("--noise-sigma", "20")
+    assert outcome.code == 0, outcome.err
+    document = outcome.document
+    assert document["agreed"] is True
+    assert document["noise"]["records"] == document["rows"] == 120
+    assert float(document["noise"]["epsilon_at_most"]) < 2
