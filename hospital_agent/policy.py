@@ -17,7 +17,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from shared.configuring import faults_of
 from shared.errors import ErrorCode, InputError
+from shared.protocol.consenting import SeenRoster, differing_hospital
 from shared.secure_tree.privacy import PrivacyLimit
+from shared.wire.consent import Consent
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
 
 DECLINED: Final = "declined"
@@ -28,8 +30,10 @@ _DISCLOSURE_ORDER: Final[tuple[Disclosure, ...]] = ("class", "probability", "cou
 TEMPLATE: Final = """\
 # What this hospital agrees to. Every rule is a limit: a job outside it is declined.
 
-# "ask": a person approves each job (privet agent offers, privet agent approve). "automatic": the rules decide.
-approval = "ask"
+# "study": a person approves a study's document once (privet agent studies); jobs within it go on by these rules, and jobs
+# of studies without a document are asked about. "ask": a person approves each job (privet agent offers, privet agent
+# approve). "automatic": the rules decide.
+approval = "study"
 # Fewest hospitals in a job. With H hospitals, H-1 together know the last one's counts.
 min_hospitals = 3
 # Fewest records of a node that may be split, and of a child: smaller groups are never asked about.
@@ -90,7 +94,7 @@ class Policy(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    approval: Literal["ask", "automatic"] = "ask"
+    approval: Literal["study", "ask", "automatic"] = "study"
     min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = 3
     min_node: Annotated[int, Field(ge=1)] = 10
     min_child: Annotated[int, Field(ge=1)] = 5
@@ -148,12 +152,18 @@ def load_policy(path: Path) -> Policy:
 
 
 def review(
-    policy: Policy, manifest: Manifest, *, own: str, synthetic: bool, seen_rosters: Iterable[Sequence[str]]
+    policy: Policy,
+    manifest: Manifest,
+    *,
+    own: str,
+    synthetic: bool,
+    seen_rosters: Iterable[SeenRoster],
+    consents: Sequence[Consent] = (),
 ) -> Refusal | None:
     """The first rule that a job breaks, or None.
 
     Args: own: this hospital's id. synthetic: it marked its data as no patient's. seen_rosters: rosters of the jobs on
-        the same records whose sums or tree this agent has seen.
+        the same records that this agent has sent to or whose result it has seen. consents: the manifest's that hold.
     """
     return (
         _wrong_study(policy, manifest)
@@ -162,7 +172,11 @@ def review(
         or _without_noise(policy, manifest)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
-        or (differs_by_one(manifest.invited, seen_rosters) if shows_result(manifest) else None)
+        or (
+            differs_by_one(manifest.invited, manifest.study_sha256, seen_rosters, consents)
+            if shows_result(manifest)
+            else None
+        )
     )
 
 
@@ -172,20 +186,25 @@ def shows_result(manifest: Manifest) -> bool:
     return secret is None or (secret.purpose == "train" and secret.result == "open")
 
 
-def differs_by_one(roster: Sequence[str], seen_rosters: Iterable[Sequence[str]]) -> Refusal | None:
+def differs_by_one(
+    roster: Sequence[str],
+    study_sha256: str | None,
+    earlier: Iterable[SeenRoster],
+    consents: Sequence[Consent] = (),
+) -> Refusal | None:
     """The difference rule (A4): two results over the same records whose rosters differ by one hospital tell of it.
 
-    Two sums show its counts; two trees may show a value of one of its records.
+    Two sums show its counts; two trees may show a value of one of its records. Only its signed consent allows that.
     """
-    for seen in seen_rosters:
-        extra = set(roster) ^ set(seen)
-        if len(extra) == 1:
-            return Refusal(
-                ErrorCode.POLICY_DIFFERENCE,
-                f"An earlier job on the same records had the same hospitals but for {extra.pop()}: "
-                "the difference of the two results would tell of that hospital's own records.",
-            )
-    return None
+    hospital = differing_hospital(roster, study_sha256, earlier, consents)
+    if hospital is None:
+        return None
+    return Refusal(
+        ErrorCode.POLICY_DIFFERENCE,
+        f"An earlier job on the same records had the same hospitals but for {hospital}: "
+        "the difference of the two results would tell of that hospital's own records. "
+        f"Run it with the same hospitals as before, or have {hospital} consent (privet agent consent).",
+    )
 
 
 def check_memory(policy: Policy, memory_bytes: int, records: int) -> None:

@@ -15,13 +15,14 @@ from hospital_agent.daemon import budget
 from hospital_agent.daemon.finishing import model_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
-from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally
+from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally, studies
 from hospital_agent.keyring import Spent
 from hospital_agent.policy import differs_by_one, shows_result
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
 from shared.protocol.audit_log import record_of
+from shared.protocol.consenting import SeenRoster, valid_consents
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.history import JobSeen
 from shared.protocol.joining import MAX_OFFER_BYTES
@@ -278,27 +279,32 @@ class Casework:
             seconds=tally.seconds, sent=tally.sent, received=tally.received, work=tally.work
         )
 
-    def rosters_over(self, records_identity: str, *, besides: str = "") -> list[tuple[str, ...]]:
-        """Rosters whose sums or tree over these records were seen, or will be unless a job that runs now ends before.
+    def rosters_over(self, records_identity: str, *, besides: str = "") -> list[SeenRoster]:
+        """Rosters over these records that were sent to or whose result was seen, or will be by a job that runs now.
 
         Args: besides: a job that is not looked at.
         """
         running = [
-            tuple(map(str, case.participation.roster))
+            # Without the job's id: what is not seen yet settles nothing that the job has sent before.
+            SeenRoster(
+                tuple(map(str, case.participation.roster)), "", case.participation.manifest.study_sha256
+            )
             for job, case in self.cases.items()
             if job != besides
             and case.entry.records_identity == records_identity
             and case.participation.roster
             and shows_result(case.participation.manifest)
         ]
-        return [*self.office.journal.seen_rosters(records_identity), *running]
+        return [*self.office.journal.seen_rosters(records_identity, besides=besides), *running]
 
     def _check_new_roster(self, case: Case, after: Participation) -> None:
         """The difference rule on the roster itself, which may be smaller than the list of the invited (rule A4)."""
         identity = case.entry.records_identity
         if after.roster == case.participation.roster or identity is None or not shows_result(after.manifest):
             return
-        refusal = differs_by_one(after.roster, self.rosters_over(identity, besides=case.entry.job))
+        earlier = self.rosters_over(identity, besides=case.entry.job)
+        consents = valid_consents(after.manifest, self.office.keyring.hospital_trust())
+        refusal = differs_by_one(after.roster, after.manifest.study_sha256, earlier, consents)
         if refusal is not None:
             raise JobFailure(JobCode.CANCELLED, refusal.reason)
 
@@ -333,6 +339,9 @@ class Casework:
                 self.remember_result(case, after)  # its tree is opened bit by bit from here on
             if sealed.envelope.type is MessageType.ROUND_OPEN:
                 budget.spend_round(self.office, after, entry.records_identity)
+                self.remember_result(case, after, seen=False)
+            if sealed.envelope.type is MessageType.ROSTER:
+                studies.note_begun(journal, entry.study)
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)
@@ -348,12 +357,16 @@ class Casework:
         if sealed.envelope.type is MessageType.AGGREGATE:
             self.remember_result(case, case.participation)
 
-    def remember_result(self, case: Case, participation: Participation) -> None:
-        """Inside a transaction: sums or a tree of this roster are known, for the difference rule."""
-        identity = case.entry.records_identity
-        if identity is not None and shows_result(participation.manifest):
-            roster = [str(agent) for agent in participation.roster]
-            self.office.journal.remember_roster(identity, roster, case.entry.job)
+    def remember_result(self, case: Case, participation: Participation, *, seen: bool = True) -> None:
+        """Inside a transaction, for the difference rule: sums or a tree of this roster are known, or may be to others.
+
+        Args: seen: False where this hospital has only sent its contribution.
+        """
+        identity, manifest = case.entry.records_identity, participation.manifest
+        if identity is not None and shows_result(manifest):
+            roster = tuple(map(str, participation.roster))
+            known = SeenRoster(roster, case.entry.job, manifest.study_sha256, seen)
+            self.office.journal.remember_roster(identity, known)
 
     def _complete(
         self, case: Case, outcome: Outcome, ending: Completed, sealed: Sealed, inbox_id: int

@@ -13,16 +13,19 @@ from typing import Final, TypedDict
 from hospital_agent.computing.choosing import check_offer
 from hospital_agent.computing.endpoints import choose_endpoint
 from hospital_agent.daemon import budget
+from hospital_agent.daemon.approvals import is_decided, study_refusal
 from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
-from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally, studies
+from hospital_agent.journal.studies import StudyState
 from hospital_agent.policy import DECLINED, Refusal, review
 from hospital_agent.records import Snapshot
 from hospital_agent.records.identity import records_identity
 from shared.crypto import agreement, certificates
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD
+from shared.protocol.consenting import valid_consents
 from shared.protocol.envelopes import Address, Chain, Sealed, body_of, seal, verify
 from shared.protocol.expiry import check_time
 from shared.protocol.joining import decline, read_offer
@@ -68,10 +71,10 @@ class OfferDesk:
         refusal = self._refusal(manifest)
         if refusal is not None:
             self._decline(entry, manifest, refusal, inbox_id)
-        elif self.office.policy.approval == "ask":
-            self._ask(entry, inbox_id)
-        else:
+        elif is_decided(self.office, manifest):
             self._accept(entry, manifest, inbox_id)
+        else:
+            self._ask(entry, manifest, inbox_id)
 
     def note_refused(self, sealed: Sealed, error: PeerError) -> None:
         """Inside a transaction: an offer that does not hold gets no answer, but people can see why."""
@@ -146,9 +149,37 @@ class OfferDesk:
             job: (case.entry.records_identity, case.participation.manifest)
             for job, case in self.casework.cases.items()
         }
-        return review(
-            self.office.policy, manifest, own=self.office.own, synthetic=synthetic, seen_rosters=seen
-        ) or budget.refuse_offer(self.office, manifest, identity, running)
+        consents = valid_consents(manifest, self.office.keyring.hospital_trust())
+        return (
+            study_refusal(self.office, self.casework, manifest)
+            or review(
+                self.office.policy,
+                manifest,
+                own=self.office.own,
+                synthetic=synthetic,
+                seen_rosters=seen,
+                consents=consents,
+            )
+            or budget.refuse_offer(self.office, manifest, identity, running)
+        )
+
+    def reconsider(self) -> None:
+        """Offers that waited for a person's word on their study, once that was given."""
+        journal = self.office.journal
+        waiting = journal.jobs(JobStatus.AWAITING)
+        states = studies.states(journal) if waiting else {}
+        for entry in waiting:
+            state = states.get(entry.study, StudyState.PENDING)
+            if state is StudyState.PENDING:
+                continue
+            manifest = manifest_of(entry)
+            if manifest.study_sha256 is None:
+                continue
+            refusal = self._refusal(manifest)
+            if refusal is not None:
+                self._decline(entry, manifest, refusal, None)
+            elif is_decided(self.office, manifest):
+                self._accept(entry, manifest, None)
 
     def _check_certificates(self, manifest: Manifest, now: int) -> None:
         """Neither this hospital's nor the cloud's certificate may be over. Raises: PeerError: `unknown_agent`."""
@@ -158,14 +189,18 @@ class OfferDesk:
         cloud = decode_base64url(manifest.cloud_certificate, what="cloud_certificate")
         check_time(certificates.verify(cloud, root), now)
 
-    def _ask(self, entry: JobEntry, inbox_id: int) -> None:
+    def _ask(self, entry: JobEntry, manifest: Manifest, inbox_id: int) -> None:
         journal = self.office.journal
+        folder, study = self.office.folder, entry.study
+        answer = f"`privet agent approve {folder} {entry.job[:8]}` or `decline`"
+        if self.office.policy.approval == "study" and manifest.study_sha256 is not None:
+            answer = f"`privet agent studies approve {folder} {study}` or `decline` for the study, {answer} for this job"
         with journal.transaction():
             journal.put_job(entry)
             journal.move_cursor(inbox_id)
             journal.record("offered", job=entry.job, mh=entry.mh)
         self.office.progress.warn(
-            f"waits for a person: `privet agent approve {self.office.folder} {entry.job[:8]}` or `decline`",
+            f"waits for a person: {answer}",
             job=entry.job,
             study=entry.study,
         )

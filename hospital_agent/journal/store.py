@@ -21,6 +21,7 @@ from hospital_agent.journal import audit
 from hospital_agent.journal.entries import Answer, JobEntry, JobStatus, OutgoingMessage, Tally
 from hospital_agent.journal.schema import connect
 from shared.errors import InputError
+from shared.protocol.consenting import SeenRoster
 from shared.protocol.envelopes import Sealed
 
 JOURNAL_FILE: Final = "journal.sqlite3"
@@ -218,19 +219,24 @@ class Journal:
 
     # --- the difference rule ----------------------------------------------------------------------------------
 
-    def remember_roster(self, records_identity: str, roster: Sequence[str], job: str) -> None:
-        """Sums or a tree over these records and this roster were seen (rule A4)."""
+    def remember_roster(self, records_identity: str, roster: SeenRoster) -> None:
+        """A contribution over these records and this roster was sent, or the result was seen (rule A4)."""
         self._write(
-            "INSERT OR IGNORE INTO seen_rosters (records_identity, roster, job) VALUES (?, ?, ?)",
-            (records_identity, ",".join(roster), job),
+            "INSERT INTO seen_rosters (records_identity, roster, job, study_sha256, seen) "
+            "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET seen = MAX(seen, excluded.seen)",
+            (records_identity, ",".join(roster.roster), roster.job, roster.study_sha256, int(roster.seen)),
         )
 
-    def seen_rosters(self, records_identity: str) -> list[tuple[str, ...]]:
-        """Rosters whose sums or tree over these records were seen."""
+    def seen_rosters(self, records_identity: str, *, besides: str = "") -> list[SeenRoster]:
+        """Rosters over these records that were sent to or whose result was seen, but those of the job `besides`."""
         rows = self.connection.execute(
-            "SELECT DISTINCT roster FROM seen_rosters WHERE records_identity = ?", (records_identity,)
+            "SELECT roster, job, study_sha256, seen FROM seen_rosters WHERE records_identity = ? AND job != ?",
+            (records_identity, besides),
         )
-        return [tuple(roster.split(",")) for (roster,) in rows]
+        return [
+            SeenRoster(tuple(roster.split(",")), job, study_sha256, bool(seen))
+            for roster, job, study_sha256, seen in rows
+        ]
 
     # --- evidence and audit chain -----------------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ import pytest
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal, Tally, schema, steps
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError, JobCode
+from shared.protocol.consenting import SeenRoster
 from shared.protocol.envelopes import Address, Chain, Sealed, seal
 from shared.wire.envelope import MessageType
 from shared.wire.rounds import Abort, Contribution
@@ -120,9 +121,11 @@ def test_an_erased_job_leaves_no_trace_in_the_files(journal: Journal, tmp_path: 
 
 
 def test_rosters_are_remembered_by_records(journal: Journal) -> None:
-    journal.remember_roster("first", ["h1", "h2"], JOB)
-    journal.remember_roster("first", ["h1", "h2"], JOB)
-    assert journal.seen_rosters("first") == [("h1", "h2")]
+    sent = SeenRoster(("h1", "h2"), JOB, "ab" * 32, seen=False)
+    for known in (sent, replace(sent, seen=True), sent):
+        journal.remember_roster("first", known)
+    assert journal.seen_rosters("first") == [replace(sent, seen=True)]
+    assert journal.seen_rosters("first", besides=JOB) == []
     assert journal.seen_rosters("second") == []
 
 
@@ -192,7 +195,7 @@ def test_a_journal_of_the_first_version_takes_the_steps_that_it_lacks(tmp_path: 
     with Journal.open(tmp_path) as upgraded:
         (version,) = upgraded.connection.execute("PRAGMA user_version").fetchone()
         assert version == len(steps.STEPS)
-        assert upgraded.seen_rosters("records") == [("h1", "h2", "h3")]
+        assert upgraded.seen_rosters("records") == [SeenRoster(("h1", "h2", "h3"), "job")]
         with Journal.open(tmp_path / "new") as fresh:
             assert _tables(fresh) == _tables(upgraded)
 

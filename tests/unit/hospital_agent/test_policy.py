@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hospital_agent.policy import TEMPLATE, Policy, check_memory, differs_by_one, load_policy, review
 from shared.errors import InputError
+from shared.protocol.consenting import SeenRoster
 from shared.wire.manifest import Manifest
 
 SCHEMA = {
@@ -94,7 +95,7 @@ def test_profile_paper_passes_when_all_agree() -> None:
     seen=st.lists(st.sets(st.sampled_from("abcdef"), min_size=1)),
 )
 def test_the_difference_rule_is_about_exactly_one_hospital(roster: set[str], seen: list[set[str]]) -> None:
-    refused = differs_by_one(sorted(roster), [sorted(one) for one in seen])
+    refused = differs_by_one(sorted(roster), None, [SeenRoster(tuple(sorted(one)), "job") for one in seen])
     expected = any(abs(len(roster) - len(one)) == 1 and (roster < one or one < roster) for one in seen)
     assert (refused is not None) == expected
 
@@ -145,7 +146,7 @@ def test_opened_trees_are_under_the_difference_rule_and_shared_ones_are_not() ->
     for result, code in (("open", "policy_difference"), ("shared", None)):
         secret = {"compute_parties": invited[:3], "result": result}
         offered = manifest(**SECRET_RULES, invited=invited, secret=secret)
-        refusal = review(rules, offered, own="h1", synthetic=False, seen_rosters=[("h1", "h2", "h3")])
+        refusal = review(rules, offered, own="h1", synthetic=False, seen_rosters=[SeenRoster(("h1", "h2", "h3"), "job")])
         assert (refusal and refusal.code) == code
 
 
@@ -157,7 +158,7 @@ def test_a_job_may_take_as_much_memory_as_the_policy_allows() -> None:
 
 
 def test_the_difference_rule_is_part_of_the_review() -> None:
-    refusal = review(Policy(), manifest(), own="h1", synthetic=False, seen_rosters=[("h1", "h2", "h3", "h4")])
+    refusal = review(Policy(), manifest(), own="h1", synthetic=False, seen_rosters=[SeenRoster(("h1", "h2", "h3", "h4"), "job")])
     assert refusal is not None
     assert refusal.code == "policy_difference"
     assert "h4" in refusal.reason

@@ -1,0 +1,72 @@
+"""What this hospital has said to a study, applied to a job: whether it stays within the document, and who decides.
+
+The policy is another matter, and stands above: see `hospital_agent.policy`.
+"""
+
+from __future__ import annotations
+
+from hospital_agent.daemon.casework import Casework
+from hospital_agent.daemon.office import Office
+from hospital_agent.journal import studies
+from hospital_agent.journal.studies import REFUSED, StudyEntry, StudyState
+from hospital_agent.policy import DECLINED, Refusal
+from shared.protocol.expiry import day_of
+from shared.protocol.governing import outside
+from shared.protocol.polling import MAX_SKEW_SECONDS
+from shared.wire.manifest import Manifest
+
+
+def study_refusal(office: Office, casework: Casework, manifest: Manifest) -> Refusal | None:
+    """Why a job cannot run under its study here, or None. A job of a study without documents is another matter."""
+    entry = studies.study(office.journal, manifest.study)
+    if manifest.study_sha256 is None:
+        if entry is None:
+            return None
+        return Refusal(DECLINED, f"The job names no document, and study {manifest.study} has one.")
+    if entry is None or entry.sha256 != manifest.study_sha256:
+        return Refusal(DECLINED, f"The cloud has not shown the document of study {manifest.study}.")
+    reason = _not_now(entry, int(office.clock())) or _too_many(entry, casework, manifest)
+    if reason is None:
+        reason = outside(entry.document, manifest)
+    return None if reason is None else Refusal(DECLINED, reason)
+
+
+def is_decided(office: Office, manifest: Manifest) -> bool:
+    """Whether no person needs to be asked about this very job: the rules decide, or its study was approved."""
+    if office.policy.approval == "study" and manifest.study_sha256 is not None:
+        return studies.states(office.journal).get(manifest.study) is StudyState.APPROVED
+    return office.policy.approval == "automatic"
+
+
+def ended_by(office: Office, casework: Casework) -> list[str]:
+    """Jobs under way of studies that this hospital has declined or withdrawn from."""
+    states = studies.states(office.journal)
+    return [
+        job
+        for job, case in casework.cases.items()
+        if case.participation.manifest.study_sha256 and states.get(case.entry.study) in REFUSED
+    ]
+
+
+def _not_now(entry: StudyEntry, now: int) -> str | None:
+    if entry.answer in REFUSED:
+        word = "declined" if entry.answer is StudyState.DECLINED else "withdrew from"
+        return f"This hospital {word} study {entry.study}."
+    if entry.closed:
+        return f"Study {entry.study} was closed on {day_of(entry.closed)}."
+    expires = entry.document.expires
+    if now > expires + MAX_SKEW_SECONDS:
+        return f"Study {entry.study} ended on {day_of(expires)}."
+    return None
+
+
+def _too_many(entry: StudyEntry, casework: Casework, manifest: Manifest) -> str | None:
+    """Jobs that began are counted in the journal; those that were accepted and did not begin yet may still."""
+    waiting = sum(
+        case.entry.study == entry.study and not case.participation.members
+        for job, case in casework.cases.items()
+        if job != manifest.job
+    )
+    if entry.begun + waiting >= entry.document.max_jobs:
+        return f"Study {entry.study} has had its {entry.document.max_jobs} jobs."
+    return None
