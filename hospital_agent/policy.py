@@ -30,9 +30,9 @@ _DISCLOSURE_ORDER: Final[tuple[Disclosure, ...]] = ("class", "probability", "cou
 TEMPLATE: Final = """\
 # What this hospital agrees to. Every rule is a limit: a job outside it is declined.
 
-# "study": a person approves a study's document once (privet agent studies); jobs within it go on by these rules, and jobs
-# of studies without a document are asked about. "ask": a person approves each job (privet agent offers, privet agent
-# approve). "automatic": the rules decide.
+# "study": a person approves a study's document once (privet agent studies); jobs within it go on by these rules, and
+# jobs of studies without a document are asked about. "ask": a person approves each job (privet agent offers, privet
+# agent approve). "automatic": the rules decide.
 approval = "study"
 # Fewest hospitals in a job. With H hospitals, H-1 together know the last one's counts.
 min_hospitals = 3

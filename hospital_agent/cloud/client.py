@@ -30,9 +30,21 @@ from shared.protocol.history import (
     Seen,
     sign_seen,
 )
-from shared.protocol.polling import POLL_HEADER, Poll, Registration, sign_poll, sign_registration
+from shared.protocol.polling import (
+    POLL_HEADER,
+    STUDIES_HEADER,
+    Poll,
+    Registration,
+    StudiesCall,
+    sign_poll,
+    sign_registration,
+    sign_studies_call,
+)
+from shared.wire.base import WireModel
+from shared.wire.consent import SignedConsent
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
 from shared.wire.secret import SignedProgress
+from shared.wire.study import MAX_STUDY_BYTES, SignedAnswer, SignedStudy, StudyLines
 
 MAX_RECEIPT_BYTES: Final = 2**16
 MAX_INBOX_BYTES: Final = 2**27
@@ -40,6 +52,8 @@ MAX_INBOX_BYTES: Final = 2**27
 LONG_WAIT_SECONDS: Final = 25
 SHORT_WAIT_SECONDS: Final = 5
 _MESSAGES: Final = "/v1/messages"
+_STUDIES: Final = "/v1/agent/studies"
+_MAX_DIGITS: Final = 16
 _GZIP_FROM_BYTES: Final = 512
 
 
@@ -57,6 +71,7 @@ class CloudClient:
 
     `wait_seconds`: the present length of a long poll, halved when something on the way cuts it.
     `clock_offset`: seconds that this machine's clock is behind the cloud's, by its Date header.
+    `studies_change`: the number of the last change of studies, as the newest poll's answer tells it; None before.
     `forgotten`: jobs of which the newest poll's answer said that the cloud has them no more as they were told to it.
     """
 
@@ -67,6 +82,7 @@ class CloudClient:
     traffic: Traffic = field(default_factory=Traffic)
     wait_seconds: int = LONG_WAIT_SECONDS
     clock_offset: float = 0.0
+    studies_change: int | None = None
     forgotten: tuple[str, ...] = ()
     _body_bytes: int = 0
 
@@ -148,6 +164,33 @@ class CloudClient:
         body = signed.canonical()
         self._send("POST", path, "progress", MAX_RECEIPT_BYTES, content=body, headers=headers)
 
+    def fetch_studies(self) -> StudyLines:
+        """The studies that invite this agent. Raises: PeerError: refused. TemporaryError."""
+        raw = self._study_call(None)
+        return StudyLines.parse(raw, what="list of studies", max_bytes=MAX_STUDY_BYTES)
+
+    def fetch_study(self, study: str) -> SignedStudy:
+        """A study's document as the cloud shows it, not yet verified. Raises: PeerError: refused. TemporaryError."""
+        return SignedStudy.parse(self._study_call(study), what="study document", max_bytes=MAX_STUDY_BYTES)
+
+    def answer_study(self, study: str, signed: SignedAnswer) -> None:
+        """Bring a hospital's answer to a document. Raises: PeerError: refused for good. TemporaryError."""
+        self._post_word(f"{_STUDIES}/{study}/answer", signed)
+
+    def consent(self, study: str, signed: SignedConsent) -> None:
+        """Bring a hospital's consent to a difference. Raises: PeerError: refused for good. TemporaryError."""
+        self._post_word(f"{_STUDIES}/{study}/consent", signed)
+
+    def _post_word(self, path: str, word: WireModel) -> None:
+        headers = {"content-type": "application/json"}
+        self._send("POST", path, "study", MAX_RECEIPT_BYTES, content=word.canonical(), headers=headers)
+
+    def _study_call(self, study: str | None) -> bytes:
+        call = StudiesCall(agent=self.agent, study=study, time=self._now())
+        headers = {STUDIES_HEADER: sign_studies_call(call, self.signer)}
+        path = _STUDIES if study is None else f"{_STUDIES}/{study}"
+        return self._send("GET", path, "study", MAX_STUDY_BYTES, headers=headers)
+
     def fetch_federation(self) -> SignedFederation:
         """The federation document as the cloud serves it, not yet verified. Also sets the clock offset."""
         raw = self._send("GET", "/v1/federation", "federation", MAX_FEDERATION_BYTES)
@@ -187,6 +230,9 @@ class CloudClient:
                 self.clock_offset = self.clock_offset if offset is None else offset
                 if kind == "poll":
                     self.forgotten = tuple(response.headers.get(FORGOTTEN_HEADER, "").split())
+                change = response.headers.get(STUDIES_HEADER, "")
+                if change.isascii() and change.isdecimal() and len(change) <= _MAX_DIGITS:
+                    self.studies_change = int(change)
                 body = read_capped(response, max_bytes)
         except httpx.TransportError as error:
             cut = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)

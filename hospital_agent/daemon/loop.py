@@ -23,6 +23,7 @@ from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
 from hospital_agent.daemon.secret_work import Teller
+from hospital_agent.daemon.studies import StudyDesk
 from hospital_agent.daemon.supervisor import Heartbeat, notify
 from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.keyring import Keyring
@@ -58,6 +59,7 @@ class Daemon:
     casework: Casework
     desk: OfferDesk
     computing: ComputingDesk
+    studies: StudyDesk
     stop: threading.Event = field(default_factory=threading.Event)
     _refreshed: float = -_REFRESH_SECONDS
     _trouble: FullJitter | None = None
@@ -107,6 +109,7 @@ class Daemon:
             casework,
             OfferDesk(office, casework),
             ComputingDesk(office, casework, client.patience),
+            StudyDesk(office, client, casework),
         )
 
     def run(self) -> None:
@@ -161,13 +164,18 @@ class Daemon:
 
     def _turn(self) -> None:
         """One round of the loop; trouble with the network or the database of records only delays it."""
+        self.studies.enforce()
         self.computing.begin_due()
         try:
             self._refresh()
             for answer in self.office.journal.answers():
                 self.desk.act_on(answer)
+            self.desk.reconsider()
             self._send_pending()
-            for message in self._poll(self._wait_for_computing()):
+            self.studies.send_words()
+            messages = self._poll(self._wait_for_computing())
+            self.studies.renew()
+            for message in messages:
                 self._take(message)
                 self._send_pending()
             self.casework.lose(self.client.forgotten)

@@ -194,7 +194,8 @@ class OfferDesk:
         folder, study = self.office.folder, entry.study
         answer = f"`privet agent approve {folder} {entry.job[:8]}` or `decline`"
         if self.office.policy.approval == "study" and manifest.study_sha256 is not None:
-            answer = f"`privet agent studies approve {folder} {study}` or `decline` for the study, {answer} for this job"
+            of_study = f"`privet agent studies approve {folder} {study}` or `decline`"
+            answer = f"{of_study} for the study, {answer} for this job alone"
         with journal.transaction():
             journal.put_job(entry)
             journal.move_cursor(inbox_id)
