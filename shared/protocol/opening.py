@@ -60,13 +60,17 @@ def _signed(participation: Participation, body: Aggregate) -> list[SignedEnvelop
     """The forwarded contributions, seen to be those that the sum lists, each signed by its hospital for this round."""
     forwarded, listed = body.forwarded or [], dict(body.contributions)
     if [signed.envelope.sender for signed in forwarded] != [str(agent) for agent in participation.roster]:
-        raise _foreign(participation, "not one contribution of each hospital came with the sum")
+        raise _not_listed(participation, "not one contribution of each hospital came with the sum")
     for peer, signed in zip(participation.peers(), forwarded, strict=True):
         sealed = reseal(signed)
         verify(sealed, peer.public_key)
         if not _belongs(participation, signed, MessageType.CONTRIBUTION) or sealed.sha256 != listed[peer.id]:
-            raise _foreign(participation, f"the contribution of {peer.id} is another than the sum lists")
+            raise _not_listed(participation, f"the contribution of {peer.id} is another than the sum lists")
     return forwarded
+
+
+def _not_listed(participation: Participation, reason: str) -> JobFailure:
+    return JobFailure(JobCode.ROSTER_DIGITS, f"round {participation.round}: {reason}")
 
 
 def _belongs(participation: Participation, signed: SignedEnvelope, kind: MessageType) -> bool:

@@ -19,27 +19,36 @@ from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Role, Validity
 from shared.crypto.identity import IdentityKey
 from shared.crypto.key_holder import KeyHolder
+from shared.crypto.paillier import PublicKey
 from shared.crypto.paillier_private import PrivateKey
+from shared.crypto.share_holder import ShareHolder
+from shared.crypto.threshold_dealing import Dealt
 from shared.crypto.wrapping import UnwrappingKey
 from shared.errors import ErrorCode, JobFailure, PeerError
 from shared.ids import CLOUD, EVERYONE, AgentId
 from shared.protocol import coordinator, participant
 from shared.protocol.agent_effects import Completed, Compute, Count, HospitalKeys, Say
 from shared.protocol.agent_effects import Step as AgentStep
-from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions
+from shared.protocol.effects import AcceptContribution, Broadcast, ComputeSum, DropContributions, Forwarded
 from shared.protocol.envelopes import Address, Chain, Sealed, seal, unseal, verify
 from shared.protocol.job import Job, Step
 from shared.protocol.joining import F_TABLE_BITS, read_offer
 from shared.protocol.participation import Participation, SecretResult, from_json, rules_of, schema_of, to_json
 from shared.protocol.profiles import RoundKeys
-from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum
+from shared.protocol.sums import (
+    CheckedContribution,
+    CloudKeys,
+    check_contribution,
+    compute_sum,
+    forwarded,
+)
 from shared.protocol.trust import Trust
 from shared.rng import random_bytes
 from shared.tree.counting import count_rows
 from shared.tree.criteria import f_table_sha256
 from shared.tree.growing import grow
 from shared.wire.base import WireModel, encode_base64url
-from shared.wire.envelope import MessageType
+from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Receipt
 from tests.support.toy_keys import fixed_key
@@ -65,13 +74,30 @@ class RawBody:
 
 @dataclass
 class Parties:
-    """The certified parties of a small federation, and the Paillier key that its hospitals share."""
+    """The certified parties of a small federation, and the Paillier key that its hospitals share.
+
+    dealt: of key mode threshold, the key in shares, one for each name in its order; then `key` is not used.
+    """
 
     names: list[AgentId]
     key: PrivateKey = field(default=TOY_KEY, repr=False)
     root_key: IdentityKey = field(default_factory=IdentityKey.generate)
     identities: dict[str, IdentityKey] = field(default_factory=dict)
     certificates: dict[str, bytes] = field(default_factory=dict)
+    dealt: Dealt | None = field(default=None, repr=False)
+
+    @property
+    def public(self) -> PublicKey:
+        """The key under which jobs run."""
+        return self.key.public if self.dealt is None else self.dealt.key.public
+
+    def round_keys(self, name: AgentId) -> RoundKeys:
+        """What a hospital's keyring holds."""
+        if self.dealt is None:
+            return RoundKeys(KeyHolder(self.key), SECRET)
+        holders = {agent: index for index, agent in enumerate(self.names, start=1)}
+        share = self.dealt.shares[holders[name] - 1]
+        return RoundKeys(ShareHolder(self.dealt.key, holders[name], share), SECRET, holders=holders)
 
     def __post_init__(self) -> None:
         self.root = certificates.create_root(self.root_key, "test federation", VALIDITY, 1)
@@ -100,7 +126,7 @@ class Parties:
             "criterion": "information-gain",
             "schema": schema,
             "invited": sorted(self.names),
-            "key_id": self.key.public.key_id,
+            "key_id": self.public.key_id,
             "cloud_certificate": encode_base64url(self.certificates[CLOUD]),
             "rsa_public_key": encode_base64url(UNWRAPPING.public.to_der()),
             "f_table_sha256": f_table_sha256(F_TABLE_BITS),
@@ -112,6 +138,13 @@ class Parties:
             "created": 0,
             "expires": 10**9,
         }
+        if self.dealt is not None:
+            threshold = self.dealt.key.threshold
+            fields |= {
+                "key_mode": "threshold",
+                "threshold": threshold,
+                "min_hospitals": max(3, threshold),
+            }
         return Manifest.model_validate({**fields, **changes})
 
 
@@ -120,10 +153,11 @@ class CloudHost:
 
     def __init__(self, parties: Parties, manifest: Manifest) -> None:
         self.parties = parties
-        self.keys = CloudKeys(parties.key.public, UNWRAPPING)
+        self.keys = CloudKeys(parties.public, UNWRAPPING)
         self.inbox: list[bytes] = []
         self.replies: dict[tuple[str, int], tuple[str, bytes | PeerError]] = {}
         self.contributions: dict[AgentId, CheckedContribution] = {}
+        self.signed: dict[AgentId, SignedEnvelope] = {}
         self.aggregates: dict[int, list[str]] = {}
         self.pending: ComputeSum | None = None
         self.sum = self._honest_sum
@@ -131,7 +165,12 @@ class CloudHost:
         ders = {name: parties.certificates[name] for name in parties.names}
         self.commit(coordinator.create(manifest, ders, 0))
 
-    def commit(self, step: Step, contribution: tuple[AgentId, CheckedContribution] | None = None) -> None:
+    def commit(
+        self,
+        step: Step,
+        contribution: tuple[AgentId, CheckedContribution] | None = None,
+        signed: SignedEnvelope | None = None,
+    ) -> None:
         """Carry out the effects of a step; all or nothing, as a transaction would."""
         self.job = step.job
         for effect in step.effects:
@@ -142,9 +181,12 @@ class CloudHost:
                     )
                 case AcceptContribution():
                     assert contribution is not None
+                    assert signed is not None
                     self.contributions[contribution[0]] = contribution[1]
+                    self.signed[contribution[0]] = signed
                 case DropContributions():
                     self.contributions = {}
+                    self.signed = {}
                 case ComputeSum():
                     self.pending = effect
                 case _:
@@ -178,7 +220,7 @@ class CloudHost:
             self.job = coordinator.refused(self.job, sealed)
             self.replies[envelope.sender, envelope.seq] = (sealed.sha256, refusal)
             raise
-        self.commit(step, checked)
+        self.commit(step, checked, sealed.signed)
         body = Receipt(message_sha256=sealed.sha256, time=now, head="0" * 64)
         reply = self.seal(MessageType.RECEIPT, envelope.round, envelope.attempt, envelope.sender, body)
         self.replies[envelope.sender, envelope.seq] = (sealed.sha256, reply.raw)
@@ -193,10 +235,16 @@ class CloudHost:
             return
         self.pending = None
         sums = self.sum(self.job, self.contributions)
-        step = coordinator.summed(self.job, due.round, due.attempt, sums, now)
+        step = coordinator.summed(self.job, due.round, due.attempt, sums, now, self.forwards())
         assert due.round not in self.aggregates, "two aggregates for one round"
         self.aggregates[due.round] = sums
         self.commit(step)
+
+    def forwards(self) -> Forwarded | None:
+        """Of key mode threshold: what the members recompute the sum from."""
+        if self.job.manifest.key_mode == "shared":
+            return None
+        return forwarded(self.job, self.signed, self.contributions, self.keys.public)
 
     def restart(self) -> None:
         """Forget what is not durable."""
@@ -213,14 +261,15 @@ class HospitalHost:
         self.parties = parties
         self.name = name
         self.rows = rows
-        round_keys = RoundKeys(KeyHolder(parties.key), SECRET)
-        self.keys = HospitalKeys(round_keys, parties.trust)
+        self.keys = HospitalKeys(parties.round_keys(name), parties.trust)
         self.journal: str | None = None
         self.outbox: list[bytes] = []
         self.cursor = 0
         self.contributed: set[tuple[int, int]] = set()
+        self.opened: set[int] = set()
         self.tree: str | None = None
         self.refused: list[PeerError] = []
+        self.failures: list[JobFailure] = []
         self.computes = False
 
     @property
@@ -238,6 +287,7 @@ class HospitalHost:
             step = self._step(before, sealed)
         except JobFailure as failure:
             assert before is not None
+            self.failures.append(failure)
             step = participant.abort(before, failure.code)
         except PeerError as error:
             self.refused.append(error)
@@ -297,6 +347,9 @@ class HospitalHost:
                 sealed = seal(self.parties.identities[self.name], address, after.chain, effect.body)
                 after = participant.said(after, sealed)
                 self.outbox.append(sealed.raw)
+                if effect.type is MessageType.PARTIAL:
+                    assert after.round not in self.opened, "two partial decryptions of one round"
+                    self.opened.add(after.round)
             if isinstance(effect, Completed):
                 self.tree = after.growth.tree.sha256 if after.result is None else after.result.sha256
         self.journal = json.dumps(to_json(after))
@@ -312,10 +365,11 @@ class World:
         schema: Mapping[str, object],
         *,
         key: PrivateKey = TOY_KEY,
+        dealt: Dealt | None = None,
         **changes: object,
     ) -> None:
         self.choose = random.Random(seed)
-        self.parties = Parties([AgentId(name) for name in rows], key)
+        self.parties = Parties([AgentId(name) for name in rows], key, dealt=dealt)
         self.cloud = CloudHost(self.parties, self.parties.manifest(schema, **changes))
         self.hospitals = {
             name: HospitalHost(self.parties, AgentId(name), list(own)) for name, own in rows.items()
