@@ -146,7 +146,9 @@ def test_opened_trees_are_under_the_difference_rule_and_shared_ones_are_not() ->
     for result, code in (("open", "policy_difference"), ("shared", None)):
         secret = {"compute_parties": invited[:3], "result": result}
         offered = manifest(**SECRET_RULES, invited=invited, secret=secret)
-        refusal = review(rules, offered, own="h1", synthetic=False, seen_rosters=[SeenRoster(("h1", "h2", "h3"), "job")])
+        refusal = review(
+            rules, offered, own="h1", synthetic=False, seen_rosters=[SeenRoster(("h1", "h2", "h3"), "job")]
+        )
         assert (refusal and refusal.code) == code
 
 
@@ -158,7 +160,13 @@ def test_a_job_may_take_as_much_memory_as_the_policy_allows() -> None:
 
 
 def test_the_difference_rule_is_part_of_the_review() -> None:
-    refusal = review(Policy(), manifest(), own="h1", synthetic=False, seen_rosters=[SeenRoster(("h1", "h2", "h3", "h4"), "job")])
+    refusal = review(
+        Policy(),
+        manifest(),
+        own="h1",
+        synthetic=False,
+        seen_rosters=[SeenRoster(("h1", "h2", "h3", "h4"), "job")],
+    )
     assert refusal is not None
     assert refusal.code == "policy_difference"
     assert "h4" in refusal.reason
