@@ -267,13 +267,14 @@ def _read_toml(path: Path, folder: Path) -> dict[str, Any]:
 
 
 def _secrets(folder: Path, known: list[Setting]) -> dict[str, str]:
-    """Settings that lie in files of their own, by path."""
+    """Settings that lie in files of their own, by path; an empty file sets nothing."""
     found = {}
     for secrets in secret_folders(folder):
         for setting in known:
             file = secrets / setting.file_name
-            if setting.path not in found and file.is_file():
-                found[setting.path] = file.read_text(encoding="utf-8").rstrip("\r\n")
+            content = file.read_text(encoding="utf-8").rstrip("\r\n") if file.is_file() else ""
+            if content and setting.path not in found:
+                found[setting.path] = content
     return found
 
 
