@@ -13,7 +13,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.support.certificates import self_signed
 from tests.support.clinic import SCHEMA
+from tests.support.cloud_server import running_cloud
 from tests.support.nginx import BINARY, Front, needs_nginx, nginx_before, write_configuration
 from tests.support.programs import Founded, RealFederation, free_port, real_federation
 from tests.support.weighted_clinic import pooled_tree, write_files
@@ -89,6 +91,20 @@ def test_what_is_not_for_the_outside_is_not_there(behind: tuple[RealFederation, 
     with visitor(front) as client:
         assert client.get(path).status_code == 404
         assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_clouds_behind_are_reached_by_tls_and_must_prove_who_they_are(tmp_path: Path) -> None:
+    cloud_folder, other = tmp_path / "cloud", tmp_path / "other"
+    cloud_folder.mkdir()
+    other.mkdir()
+    own, foreign = self_signed(cloud_folder), self_signed(other)
+    tls = {"tls_certificate": "tls.crt", "tls_key": "tls.key", "behind_proxy": True}
+    with running_cloud(cloud_folder, **tls) as cloud:
+        port = int(cloud.base_url.rpartition(":")[2])
+        with nginx_before(tmp_path / "a", free_port(), [port], own) as front, visitor(front) as client:
+            assert client.get("/healthz").status_code == 200
+        with nginx_before(tmp_path / "b", free_port(), [port], foreign) as front, visitor(front) as client:
+            assert client.get("/healthz").status_code == 502
 
 
 def test_a_configuration_with_a_fault_is_noticed(tmp_path: Path) -> None:

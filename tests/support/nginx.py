@@ -45,10 +45,21 @@ class Front:
     access_log: Path
 
 
-def write_configuration(folder: Path, port: int, upstream_ports: Sequence[int]) -> Path:
-    """The shipped configuration, with this test's ports and files; the path of the main file."""
+def write_configuration(
+    folder: Path, port: int, upstream_ports: Sequence[int], replicas: Path | None = None
+) -> Path:
+    """The shipped configuration, with this test's ports and files; the path of the main file.
+
+    Args: replicas: what vouches for the clouds behind; without it they speak plain HTTP on this machine.
+    """
     folder.mkdir(exist_ok=True)
     text = CONFIGURATION.read_text(encoding="utf-8")
+    if replicas is None:
+        text = re.sub(r"^ *proxy_ssl_[^\n]*\n", "", text, flags=re.MULTILINE)
+        text = text.replace("proxy_pass https://", "proxy_pass http://")
+    else:
+        text = text.replace("/etc/privet/tls/replicas.crt", str(replicas))
+        text = text.replace("proxy_ssl_name privet-cloud;", "proxy_ssl_name localhost;")
     servers = "\n".join(f"    server 127.0.0.1:{one} max_fails=2 fail_timeout=5s;" for one in upstream_ports)
     for pattern, replacement in (
         (r"(?:^    server cloud-\d:8443 [^\n]*\n)+", servers + "\n"),
@@ -66,10 +77,12 @@ def write_configuration(folder: Path, port: int, upstream_ports: Sequence[int]) 
 
 
 @contextmanager
-def nginx_before(folder: Path, port: int, upstream_ports: Sequence[int]) -> Iterator[Front]:
-    """nginx with TLS on a loopback port, in front of clouds on others."""
+def nginx_before(
+    folder: Path, port: int, upstream_ports: Sequence[int], replicas: Path | None = None
+) -> Iterator[Front]:
+    """nginx with TLS on a loopback port, in front of clouds on others (see `write_configuration`)."""
     assert BINARY is not None
-    main = write_configuration(folder, port, upstream_ports)
+    main = write_configuration(folder, port, upstream_ports, replicas)
     certificate = self_signed(folder)
     options = ["-p", str(folder), "-c", str(main), "-e", str(folder / "main.log")]
     checked = subprocess.run([BINARY, "-t", *options], capture_output=True, text=True, check=False)
