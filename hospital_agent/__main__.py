@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import budget, enrolling, inspecting, jobs, predicting, running
+from hospital_agent.commands import budget, enrolling, inspecting, jobs, predicting, running, studies
 
 app = typer.Typer(
     help="Run a hospital's agent: nobody else sees its records.", no_args_is_help=True, add_completion=False
@@ -14,6 +14,8 @@ app.command()(enrolling.join)
 app.command()(running.run)
 app.command("settings")(inspecting.show_settings)
 app.command()(inspecting.health)
+app.add_typer(studies.studies, name="studies")
+app.command()(studies.consent)
 app.command()(jobs.offers)
 app.command()(jobs.approve)
 app.command()(jobs.decline)

@@ -1,0 +1,327 @@
+"""`privet agent studies`: read the documents that invite this hospital, approve, decline, withdraw; and `consent`.
+
+A command signs with this hospital's own key and journals; the running agent brings the word to the cloud.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from hospital_agent.commands.arguments import Folder
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.journal import Journal
+    from hospital_agent.journal.studies import StudyEntry
+    from hospital_agent.keyring import Keyring
+    from shared.wire.study import AnswerWord
+
+studies = typer.Typer(
+    help="Study documents: what hospitals approve before any job.", no_args_is_help=True, add_completion=False
+)
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="A study's id, or the beginning of its id or of its hash.")
+]
+Reason = Annotated[str, typer.Option(help="Why, in at most 200 characters; the coordinator reads it.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: the document was read already.")]
+_SHORT: Final = 12
+_REASON_CHARACTERS: Final = 200
+
+
+class CodeName(StrEnum):
+    """Why a hospital says no."""
+
+    QUESTION = "question"
+    LEGAL = "legal"
+    ETHICS = "ethics"
+    FLOORS = "floors"
+    PARTIES = "parties"
+    DATA = "data"
+    RESOURCES = "resources"
+    OTHER = "other"
+
+
+Code = Annotated[CodeName, typer.Option(help="The kind of reason.")]
+
+
+@studies.command("list")
+def list_studies(folder: Folder) -> Report:
+    """The studies that invite this hospital, with what it has said to each."""
+    from hospital_agent.journal import studies as kept
+
+    with _desk(folder) as desk:
+        documents = [_document_of(entry) for entry in kept.studies(desk.journal)]
+    lines = [_line(document) for document in documents]
+    text = "\n".join(lines) or "No study has been shown yet; the agent fetches them while it runs."
+    if any(document["answer"] == "pending" and not document["closed"] for document in documents):
+        text += f"\nNext: privet agent studies show {folder} STUDY"
+    return Report({"studies": documents}, text)
+
+
+@studies.command("show")
+def show(folder: Folder, study: StudyName) -> Report:
+    """A study in plain words: who takes part, what leaves this hospital, who learns what at most, and for how long."""
+    from hospital_agent.journal import studies as kept
+    from shared.protocol.plain_words import words_of
+
+    with _desk(folder) as desk:
+        entry = kept.find(desk.journal, study)
+        said = kept.words_said(desk.journal, entry.study)
+    words = words_of(entry.document, desk.own)
+    document = _document_of(entry) | {
+        "in_words": words,
+        "document": entry.document.model_dump(mode="json", by_alias=True),
+        "said": said,
+    }
+    text = "\n\n".join([f"Study {entry.study}, document {entry.sha256}", *words, _standing(entry)])
+    if entry.answer == "pending":
+        text += f"\nNext: privet agent studies approve {folder} {entry.study}, or decline"
+    return Report(document, text)
+
+
+@studies.command("approve")
+def approve(folder: Folder, study: StudyName, yes: Yes = False) -> Report:
+    """Say yes to a document: its jobs go on without further questions, within it and within the policy."""
+    from hospital_agent.journal import studies as kept
+    from shared.protocol.expiry import day_of
+    from shared.protocol.plain_words import words_of
+
+    with _desk(folder) as desk:
+        entry = kept.find(desk.journal, study)
+        document = entry.document
+        if entry.closed or document.expires < time.time():
+            ended = day_of(entry.closed or document.expires)
+            raise InputError(
+                f"the study ended on {ended}, and takes no more jobs", where=f"study {entry.study}"
+            )
+        if entry.answer == "approved":
+            return _said(folder, entry)
+        if not yes:
+            question = f"Approve study {entry.study}, document {entry.sha256[:_SHORT]}...?"
+            _confirm([*words_of(document, desk.own), question])
+        return _said(folder, desk.answer(entry, "approve", None, ""))
+
+
+@studies.command("decline")
+def decline(folder: Folder, study: StudyName, code: Code = CodeName.OTHER, reason: Reason = "") -> Report:
+    """Say no to a document, with a reason that the coordinator reads."""
+    from hospital_agent.journal import studies as kept
+
+    with _desk(folder) as desk:
+        entry = kept.find(desk.journal, study)
+        if entry.answer != "pending":
+            raise InputError(
+                f"the study is {entry.answer.value} here",
+                where=f"study {entry.study}",
+                remedy=f"To end what was approved: privet agent studies withdraw {folder} {entry.study}.",
+            )
+        return _said(folder, desk.answer(entry, "decline", code, reason))
+
+
+@studies.command("withdraw")
+def withdraw(
+    folder: Folder, study: StudyName, code: Code = CodeName.OTHER, reason: Reason = "", yes: Yes = False
+) -> Report:
+    """End this hospital's part in a study: running jobs end, later ones are declined. Approve it again to undo."""
+    from hospital_agent.journal import studies as kept
+
+    with _desk(folder) as desk:
+        entry = kept.find(desk.journal, study)
+        if entry.answer != "approved":
+            raise InputError(
+                f"the study is {entry.answer.value} here, so there is nothing to withdraw from",
+                where=f"study {entry.study}",
+                remedy=f"Before an approval: privet agent studies decline {folder} {entry.study}.",
+            )
+        if not yes:
+            _confirm([_STAYS, f"Withdraw from study {entry.study}?"])
+        return _said(folder, desk.answer(entry, "withdraw", code, reason), _STAYS)
+
+
+def consent(
+    folder: Folder,
+    study: StudyName,
+    other: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HASH",
+            help="The document of the study without this hospital, 64 hexadecimal digits; the same study by default.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask: the meaning is understood.")] = False,
+) -> Report:
+    """Allow results with and without this hospital over the same records, which together tell of its own records."""
+    from hospital_agent.journal import studies as kept
+
+    with _desk(folder) as desk:
+        entry = kept.find(desk.journal, study)
+        without = entry.sha256 if other is None else _hash(other)
+        if not yes:
+            _confirm([_MEANING, f"Consent, for study {entry.study} and document {without[:_SHORT]}...?"])
+        desk.consent(entry, without)
+    document = {"study": entry.study, "with_sha256": entry.sha256, "without_sha256": without}
+    return Report(document, f"Consent for study {entry.study} is signed. {_when(folder)}\n{_MEANING}")
+
+
+_STAYS: Final = (
+    "Running jobs of the study end for all hospitals, and this one takes part in no later job of it. Trees that were "
+    "grown stay with the hospitals that have them, and counts that were seen stay known."
+)
+_MEANING: Final = (
+    "Who sees a result with this hospital and one without it over the same records can subtract one from the other: of "
+    "sums that gives this hospital's own counts in every node that both asked about, small ones included, and of trees "
+    "it may give values of single records. A consent lets other hospitals' agents take part in such a pair of jobs. It "
+    "cannot be taken back."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """One command at work."""
+
+    journal: Journal
+    keyring: Keyring
+    own: str
+
+    def answer(self, entry: StudyEntry, word: AnswerWord, code: CodeName | None, reason: str) -> StudyEntry:
+        """Sign and journal an answer; the entry after it. Raises: InputError: the reason is not one short line."""
+        from hospital_agent.journal import studies as kept
+        from shared.protocol.governing import sign_answer
+        from shared.tree.schema_checks import is_plain_line
+        from shared.wire.study import StudyAnswer
+
+        if len(reason) > _REASON_CHARACTERS or not is_plain_line(reason):
+            raise InputError(
+                f"a reason is one line of at most {_REASON_CHARACTERS} characters",
+                where="--reason",
+                remedy="Shorten it; the code says the kind of reason.",
+            )
+        moment = max(int(time.time()), entry.answered + 1)
+        signed = StudyAnswer(
+            hospital=self.own,
+            study=entry.study,
+            study_sha256=entry.sha256,
+            answer=word,
+            code=None if code is None else code.value,
+            reason=reason,
+            time=moment,
+        )
+        states = {"approve": "approved", "decline": "declined", "withdraw": "withdrawn"}
+        changed = replace(
+            entry,
+            answer=kept.StudyState(states[word]),
+            code=signed.code,
+            reason=reason,
+            answered=moment,
+        )
+        kept.answer(self.journal, changed, sign_answer(signed, self.keyring.identity).canonical())
+        return changed
+
+    def consent(self, entry: StudyEntry, without_sha256: str) -> None:
+        """Sign and journal a consent. Raises: InputError: this agent has not joined."""
+        from hospital_agent.journal import studies as kept
+        from shared.protocol.consenting import sign_consent
+        from shared.wire.consent import Consent
+
+        certificate = self.keyring.certificate
+        if certificate is None:
+            raise InputError("this agent has no certificate yet", remedy="Join first: privet agent join DIR.")
+        given = Consent(
+            hospital=self.own,
+            with_sha256=entry.sha256,
+            without_sha256=without_sha256,
+            time=int(time.time()),
+        )
+        signed = sign_consent(given, self.keyring.identity, certificate.der)
+        kept.consent(self.journal, entry, without_sha256, signed.canonical())
+
+
+@contextmanager
+def _desk(folder: Path) -> Iterator[_Desk]:
+    from hospital_agent.journal import Journal
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import load_settings
+
+    settings = load_settings(folder)
+    with Journal.open(folder) as journal:
+        yield _Desk(journal, Keyring.open(folder), settings.id)
+
+
+def _confirm(paragraphs: list[str]) -> None:
+    """Raises: InputError: nobody can be asked, or the answer is no."""
+    *told, question = paragraphs
+    if not sys.stdin.isatty():
+        raise InputError(
+            "a person must confirm this, and there is no terminal to ask at",
+            remedy="Run the command in a terminal, or add --yes if the meaning is understood.",
+        )
+    for text in told:
+        typer.echo(f"{text}\n", err=True)
+    if not typer.confirm(question, err=True):
+        raise InputError("not confirmed, so nothing was said", remedy="Run the command again.")
+
+
+def _hash(text: str) -> str:
+    digits = "".join(text.split()).lower()
+    if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
+        raise InputError(
+            "a document's hash has 64 hexadecimal digits",
+            where="--other",
+            remedy="The coordinator sees it by `privet cloud study show`.",
+        )
+    return digits
+
+
+def _document_of(entry: StudyEntry) -> dict[str, Any]:
+    document = entry.document
+    return {
+        "study": entry.study,
+        "sha256": entry.sha256,
+        "question": document.question,
+        "members": list(document.members),
+        "answer": entry.answer.value,
+        "code": entry.code,
+        "reason": entry.reason,
+        "answered": entry.answered or None,
+        "closed": entry.closed or None,
+        "expires": document.expires,
+        "jobs_begun": entry.begun,
+        "max_jobs": document.max_jobs,
+    }
+
+
+def _line(document: dict[str, Any]) -> str:
+    state = "closed" if document["closed"] else document["answer"]
+    return f"{document['study']}  {document['sha256'][:_SHORT]}  {state}: {document['question']}"
+
+
+def _standing(entry: StudyEntry) -> str:
+    from shared.protocol.expiry import day_of
+
+    since = f" since {day_of(entry.answered)}" if entry.answered else ""
+    why = f" ({entry.code}{f': {entry.reason}' if entry.reason else ''})" if entry.code else ""
+    closed = f" The study was closed on {day_of(entry.closed)}." if entry.closed else ""
+    return f"This hospital's answer: {entry.answer.value}{since}{why}. Jobs that began here: {entry.begun}.{closed}"
+
+
+def _said(folder: Path, entry: StudyEntry, remark: str = "") -> Report:
+    text = f"Study {entry.study}, document {entry.sha256[:_SHORT]}...: {entry.answer.value}. {_when(folder)}"
+    return Report(_document_of(entry), f"{text}\n{remark}" if remark else text)
+
+
+def _when(folder: Path) -> str:
+    from hospital_agent.daemon.lock import is_running
+
+    if is_running(folder):
+        return "The agent tells the cloud within a minute."
+    return f"The cloud learns it once the agent runs: privet agent run {folder}"
