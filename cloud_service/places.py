@@ -4,6 +4,7 @@
 |---|---|
 | folder | the argument FOLDER, else `PRIVET_CLOUD_FOLDER`, else `/var/lib/privet/cloud` |
 | settings | `PRIVET_CLOUD_CONFIG`, else `cloud.toml` in it, else for the default folder `/etc/privet/cloud.toml` |
+| key of an encrypted folder | `PRIVET_CLOUD_KEY_FILE`, else the credential `privet-key` that systemd hands over |
 | secrets, one a file | `PRIVET_CLOUD_SECRETS`, then what systemd hands over, then `secrets` in the folder |
 """
 
@@ -16,13 +17,13 @@ from typing import Annotated, Final
 import typer
 
 PREFIX: Final = "PRIVET_CLOUD_"
-OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS")
+OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS", "KEY_FILE")
 """Names behind the prefix that say where something is."""
 SETTINGS_FILE: Final = "cloud.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_FOLDER: Final = Path("/var/lib/privet/cloud")
 SYSTEM_SETTINGS: Final = Path("/etc/privet") / SETTINGS_FILE
-_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 """Set by systemd for a unit with LoadCredential=."""
 
 
@@ -37,7 +38,7 @@ def settings_path(folder: Path) -> Path:
 
 def secret_folders(folder: Path) -> list[Path]:
     """Folders whose files are named after settings, the winning one first."""
-    named = (os.environ.get(f"{PREFIX}SECRETS"), os.environ.get(_CREDENTIALS))
+    named = (os.environ.get(f"{PREFIX}SECRETS"), os.environ.get(CREDENTIALS))
     return [*(Path(name) for name in named if name), folder / SECRETS_FOLDER]
 
 

@@ -4,6 +4,7 @@
 |---|---|
 | folder | the argument DIR, else `PRIVET_AGENT_FOLDER`, else `/var/lib/privet/agent` |
 | settings | `PRIVET_AGENT_CONFIG`, else `agent.toml` in it, else for the default folder `/etc/privet/agent.toml` |
+| key of an encrypted folder | `PRIVET_AGENT_KEY_FILE`, else the credential `privet-key` that systemd hands over |
 | secrets, one a file | `PRIVET_AGENT_SECRETS`, then what systemd hands over, then `secrets` in the folder |
 """
 
@@ -14,13 +15,13 @@ from pathlib import Path
 from typing import Final
 
 PREFIX: Final = "PRIVET_AGENT_"
-OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS")
+OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS", "KEY_FILE")
 """Names behind the prefix that say where something is."""
 SETTINGS_FILE: Final = "agent.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_FOLDER: Final = Path("/var/lib/privet/agent")
 SYSTEM_SETTINGS: Final = Path("/etc/privet") / SETTINGS_FILE
-_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 """Set by systemd for a unit with LoadCredential=."""
 
 
@@ -35,5 +36,5 @@ def settings_path(folder: Path) -> Path:
 
 def secret_folders(folder: Path) -> list[Path]:
     """Folders whose files are named after settings, the winning one first."""
-    named = (os.environ.get(f"{PREFIX}SECRETS"), os.environ.get(_CREDENTIALS))
+    named = (os.environ.get(f"{PREFIX}SECRETS"), os.environ.get(CREDENTIALS))
     return [*(Path(name) for name in named if name), folder / SECRETS_FOLDER]
