@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from cloud_service.api import (
     agent_studies,
     body,
+    disclosures,
     docs,
     events,
     federation,
@@ -52,6 +53,7 @@ _ROUTERS: Final = (
     jobs,
     events,
     results,
+    disclosures,
     sign_in,
     oidc,
     people,

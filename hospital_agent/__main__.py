@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import budget, enrolling, inspecting, jobs, predicting, running, studies
+from hospital_agent.commands import (
+    budget,
+    disclosing,
+    enrolling,
+    inspecting,
+    jobs,
+    predicting,
+    running,
+    studies,
+)
 
 app = typer.Typer(
     help="Run a hospital's agent: nobody else sees its records.", no_args_is_help=True, add_completion=False
@@ -25,3 +34,5 @@ app.command()(predicting.predict)
 app.command("check-data")(running.check_data)
 app.command()(jobs.forget)
 app.command()(budget.budget)
+app.command()(disclosing.ledger)
+app.add_typer(disclosing.audit, name="audit")

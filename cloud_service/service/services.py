@@ -11,18 +11,21 @@ from dataclasses import dataclass
 from cloud_service.service.access import Access
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
+from cloud_service.service.audits import Audits
 from cloud_service.service.checked import CheckedContributions
+from cloud_service.service.dossiers import Dossiers
 from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.governance import Governance
-from cloud_service.service.history import History
 from cloud_service.service.hints import Hints
+from cloud_service.service.history import History
 from cloud_service.service.hospitals import Hospitals
 from cloud_service.service.housekeeping import Housekeeper, Worker
 from cloud_service.service.inbox import InboxDoor
 from cloud_service.service.jobs import Jobs
 from cloud_service.service.leases import RENEW_SECONDS, Leases
+from cloud_service.service.ledgers import Ledgers
 from cloud_service.service.messages import MessageDoor
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.people import People, build_people
@@ -62,6 +65,9 @@ class Services:
     governance: Governance
     jobs: Jobs
     results: Results
+    ledgers: Ledgers
+    dossiers: Dossiers
+    audits: Audits
     relay: Relay
     leases: Leases
     hints: Hints
@@ -120,6 +126,8 @@ def build_services(
     relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
     clearing = Clearing(database, keys, membership, clock)
+    studies = Studies(database, membership, notifier, clock)
+    governance = Governance(database, membership, admission, signer, aftermath, rates, presence, clock)
     endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock, lambda: hints.is_hearing)
     return Services(
@@ -131,10 +139,13 @@ def build_services(
         messages=MessageDoor(database, membership, admission, signer, aftermath, rates, presence, clock),
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
-        studies=Studies(database, membership, notifier, clock),
-        governance=Governance(database, membership, admission, signer, aftermath, rates, presence, clock),
+        studies=studies,
+        governance=governance,
         jobs=Jobs(settings, database, membership, keys, aftermath, clock),
         results=Results(database),
+        ledgers=Ledgers(database),
+        dossiers=Dossiers(database, membership, studies, governance, clock),
+        audits=Audits(database, membership, signer, clock),
         relay=relay,
         leases=leases,
         hints=hints,

@@ -37,6 +37,7 @@ _OF_SENDER: Final = (
 )
 _PRIOR: Final = _OF_SENDER.where(_SAME_SEQ)
 _PRIOR_OF_TURN: Final = _OF_SENDER.where(or_(_SAME_SEQ, _SAME_TURN))
+_RAW: Final = select(_IN.raw).where(_IN.job == bindparam("job"), _IN.raw.is_not(None)).order_by(_IN.id)
 _ADD: Final = insert(_MESSAGES)
 
 _BY_SENDER: Final = (_E.job == bindparam("job")) & (_E.sender == bindparam("sender"))
@@ -98,6 +99,11 @@ def add(
         "received": now,
     }
     connection.execute(_ADD, row)
+
+
+def kept(connection: Connection, job: str) -> list[bytes]:
+    """The members' messages of a job whose bytes are still here, in the order in which they were taken."""
+    return [bytes(raw) for raw in connection.scalars(_RAW, {"job": job})]
 
 
 def digest(raw: bytes) -> str:

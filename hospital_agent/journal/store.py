@@ -273,6 +273,10 @@ class Journal:
         rows = self.connection.execute("SELECT record, hash FROM audit ORDER BY n").fetchall()
         return audit.check(rows)
 
+    def audit_rows(self) -> list[tuple[int, str, str]]:
+        """Number, canonical text and head of every record, as they stand."""
+        return self.connection.execute("SELECT n, record, hash FROM audit ORDER BY n").fetchall()
+
     def _one(self, statement: str, values: Sequence[Any] = ()) -> Any:
         return self.connection.execute(statement, values).fetchone()
 

@@ -1,0 +1,112 @@
+"""`privet cloud ledger`, `audit export` and `dossier`: who learned what, and logs for others to check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cloud_service.places import Folder
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from cloud_service.service.services import Services
+
+audit = typer.Typer(help="The cloud's logs, hash-chained.", no_args_is_help=True, add_completion=False)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add every command of this module to `privet cloud`."""
+    app.command()(ledger)
+    app.command()(dossier)
+    app.add_typer(audit, name="audit")
+
+
+def ledger(
+    folder: Folder,
+    job: Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page as well.")
+    ] = None,
+) -> Report:
+    """Who learns what by a job: at most, and so far."""
+    from shared.protocol.disclosure_page import ledger_page, ledger_text
+
+    with _services(folder) as services:
+        found = services.ledgers.of_job(job)
+    text = ledger_text(found.forecast, found.fact)
+    if html is not None:
+        _write(html, ledger_page(found.to_json(), keeper="the cloud").encode())
+        text += f"\nThe page is in {html}."
+    return Report(found.to_json(), text)
+
+
+def dossier(
+    folder: Folder,
+    study: Annotated[str, typer.Argument(help="The study's id.", metavar="STUDY")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the two files.")],
+) -> Report:
+    """Write a study's dossier for an ethics board, as JSON and as one HTML page. It holds no counts of records."""
+    from shared.protocol.disclosure_page import dossier_page
+
+    with _services(folder) as services:
+        document = services.dossiers.of_study(study)
+    out.mkdir(parents=True, exist_ok=True)
+    data, page = out / f"{study}.json", out / f"{study}.html"
+    _write(data, json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n")
+    _write(page, dossier_page(document).encode())
+    return Report(
+        {"json": str(data), "html": str(page), "jobs": len(document["jobs"])},
+        f"The dossier of {study} is in {data} and {page}.",
+    )
+
+
+@audit.command("export")
+def export_audit(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file.")],
+    job: Annotated[
+        str | None,
+        typer.Option("--job", metavar="JOB", help="The log of this job; without it, of administrative acts."),
+    ] = None,
+) -> Report:
+    """Write a log, signed, for `privet audit verify`."""
+    with _services(folder) as services:
+        lines = services.audits.of_acts() if job is None else services.audits.of_job(job)
+        content = b"".join(lines)
+    _write(out, content)
+    what = "administrative acts" if job is None else f"job {job}"
+    return Report(
+        {"file": str(out), "job": job}, f"The log of {what} is in {out}.\nNext: privet audit verify {out}"
+    )
+
+
+@contextmanager
+def _services(folder: Path) -> Iterator[Services]:
+    """The use cases over the folder's database, with nothing running in the background."""
+    from cloud_service.app import prepare
+    from cloud_service.service.refusals import UnknownThingError
+    from cloud_service.settings import load_settings
+
+    services = prepare(load_settings(folder))
+    try:
+        yield services
+    except UnknownThingError as error:
+        raise InputError(
+            str(error), remedy=f"See: privet cloud job list {folder}, privet cloud study list {folder}"
+        ) from None
+    finally:
+        services.database.dispose()
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None

@@ -1,0 +1,70 @@
+"""The cloud's logs as files that anybody can check without keys (`shared.protocol.audit_file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from cloud_service.service.federation import Membership
+from cloud_service.service.refusals import UnknownThingError
+from cloud_service.store import acts, jobs, journal, messages
+from cloud_service.store.database import Database
+from cloud_service.store.journal import Entry
+from shared.ids import CLOUD
+from shared.protocol.audit_file import Header, RecordLine, export
+from shared.protocol.envelopes import Signer
+from shared.wire.base import encode_base64url
+
+
+@dataclass(frozen=True, slots=True)
+class Audits:
+    """Export. Each file is one transaction's sight of the log, signed by the cloud's identity."""
+
+    database: Database
+    membership: Membership
+    signer: Signer = field(repr=False)
+    clock: Callable[[], int]
+
+    def of_job(self, job_id: str) -> Iterator[bytes]:
+        """The log of a job, with the members' signed messages that are still kept. Raises: UnknownThingError."""
+        with self.database.read() as connection:
+            stored = jobs.load(connection, job_id)
+            if stored is None:
+                raise UnknownThingError("there is no such job")
+            entries = journal.audit(connection, job_id)
+            kept = messages.kept(connection, job_id)
+        members = {
+            str(agent): encode_base64url(member.certificate) for agent, member in stored.job.members.items()
+        }
+        header = self._header().model_copy(
+            update={
+                "log": "job",
+                "job": stored.job.manifest.job,
+                "manifest_sha256": stored.job.mh,
+                "members": members,
+            }
+        )
+        return export(header, map(_line, entries), kept, self.signer)
+
+    def of_acts(self) -> Iterator[bytes]:
+        """The log of administrative acts."""
+        with self.database.read() as connection:
+            entries = list(acts.all_of(connection))
+        return export(self._header(), map(_line, entries), (), self.signer)
+
+    def _header(self) -> Header:
+        joined = self.membership.current()
+        return Header(
+            log="acts",
+            exporter=CLOUD,
+            certificate=encode_base64url(joined.certificate),
+            root=encode_base64url(joined.trust.root),
+            members={},
+            version=version("privet"),
+            exported=self.clock(),
+        )
+
+
+def _line(entry: Entry) -> RecordLine:
+    return RecordLine(n=entry.number, hash=entry.hash, record=entry.record.decode())

@@ -1,0 +1,148 @@
+"""`ledger` and `audit export`: what a job has told whom, and this hospital's own log as a file for others to check."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, JobPrefix
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.journal import JobEntry, Journal
+    from hospital_agent.keyring import Keyring
+    from shared.protocol.audit_file import Header, RecordLine
+    from shared.protocol.disclosure import Ledger
+
+audit = typer.Typer(help="This hospital's own log.", no_args_is_help=True, add_completion=False)
+
+
+def ledger(
+    folder: Folder,
+    job: JobPrefix,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page as well.")
+    ] = None,
+) -> Report:
+    """Who learns what by a job: at most, and so far. Read from this hospital's own journal; nothing is sent."""
+    from hospital_agent.journal import Journal
+    from hospital_agent.settings import load_settings
+    from shared.protocol.disclosure_page import ledger_page, ledger_text
+
+    settings = load_settings(folder)
+    with Journal.open(folder) as journal:
+        entry = journal.find(job)
+        forecast, fact = _ledgers(journal, entry, str(settings.id))
+    document = {
+        "job": entry.job,
+        "status": entry.status.value,
+        "forecast": forecast.to_json(),
+        "fact": fact.to_json(),
+        "own": {"sent_bytes": dict(entry.tally.sent), "received_bytes": dict(entry.tally.received)},
+    }
+    text = ledger_text(forecast, fact)
+    if html is not None:
+        _write(html, ledger_page(document, keeper=str(settings.id)).encode())
+        text += f"\nThe page is in {html}."
+    return Report(document, text)
+
+
+def _ledgers(journal: Journal, entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
+    from hospital_agent.daemon.casework import manifest_of
+    from shared.protocol.disclosure import forecast
+    from shared.protocol.disclosure_facts import course_of, fact
+
+    manifest = manifest_of(entry)
+    records = [record for record in journal.audit_records() if record.get("job") == entry.job]
+    course = course_of(records, own)
+    course.roster = tuple(_members(entry.certificates)) if entry.certificates else ()
+    for record in records:
+        if record.get("kind") == "computed":
+            course.opened = record.get("opened", {})
+        if record.get("kind") == "ended" and record.get("code"):
+            course.ended = str(record["code"])
+    return forecast(manifest), fact(manifest, course)
+
+
+def _members(encoded: tuple[str, ...]) -> Iterator[str]:
+    """Ids in the certificates of a roster, which were verified when it came."""
+    from shared.crypto.certificates import read
+    from shared.wire.base import decode_base64url
+
+    for text in encoded:
+        yield str(read(decode_base64url(text, what="certificate")).id)
+
+
+@audit.command("export")
+def export_audit(
+    folder: Folder,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file.")],
+    job: Annotated[
+        str | None,
+        typer.Option(
+            "--job", metavar="JOB", help="Show only this job's records; of others only their hashes."
+        ),
+    ] = None,
+) -> Report:
+    """Write this hospital's log, signed, for `privet audit verify`. It names jobs, messages and hashes, no counts."""
+    from hospital_agent.journal import Journal
+    from hospital_agent.keyring import Keyring
+    from shared.protocol.audit_file import export
+
+    ring = Keyring.open(folder)
+    with Journal.open(folder) as journal:
+        journal.audit_records()
+        wanted = None if job is None else journal.find(job).job
+        lines = [_line(number, text, head, wanted) for number, text, head in journal.audit_rows()]
+    header = _header(ring, wanted)
+    _write(out, b"".join(export(header, lines, (), ring.identity)))
+    shown = sum(line.record is not None for line in lines)
+    return Report(
+        {"file": str(out), "records": len(lines), "shown": shown, "job": wanted},
+        f"{shown} of {len(lines)} records are in {out}.\nNext: privet audit verify {out} CLOUD_FILE",
+    )
+
+
+def _header(ring: Keyring, job: str | None) -> Header:
+    from importlib.metadata import version
+
+    from shared.protocol.audit_file import Header
+    from shared.wire.base import encode_base64url
+
+    if ring.certificate is None:
+        raise InputError("this hospital has joined no federation", remedy="Join first: privet agent join")
+    return Header(
+        log="hospital",
+        exporter=str(ring.certificate.id),
+        job=job,
+        certificate=encode_base64url(ring.certificate.der),
+        root=encode_base64url(ring.hospital_trust().root),
+        members={},
+        version=version("privet"),
+        exported=int(time.time()),
+    )
+
+
+def _line(number: int, text: str, head: str, wanted: str | None) -> RecordLine:
+    import json
+
+    from shared.protocol.audit_file import RecordLine
+
+    record: dict[str, Any] = json.loads(text)
+    shown = wanted is None or record.get("job") == wanted
+    return RecordLine(n=number, hash=head, record=text if shown else None)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        with path.open("xb") as file:
+            file.write(content)
+    except FileExistsError:
+        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be written", where=str(path)) from None

@@ -1,0 +1,155 @@
+"""One exported log by itself: is it whole, unbroken, and signed by whom it says?
+
+What two logs say of each other is compared in `shared.protocol.audit_cross`. Nothing here raises for a bad file: each
+fault is a finding, in words for who has to ask somebody about it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from shared.crypto import certificates
+from shared.crypto.certificates import Role
+from shared.errors import PeerError
+from shared.ids import CLOUD
+from shared.protocol import audit_file
+from shared.protocol.audit_file import AuditFile
+from shared.protocol.audit_log import START, link
+from shared.protocol.enrolment import fingerprint
+from shared.wire.base import canonical_json, decode_base64url
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong. `code`: for programs. `file`: by name. `record`: its number, where it is about one."""
+
+    code: str
+    file: str
+    text: str
+    record: int | None = None
+
+    def __str__(self) -> str:
+        """One line for people."""
+        place = self.file if self.record is None else f"{self.file}, record {self.record}"
+        return f"{place}: {self.text} [{self.code}]"
+
+
+@dataclass(frozen=True)
+class Log:
+    """A file that could be read, with its records as JSON. `shown`: number to record; others are of other jobs."""
+
+    file: AuditFile
+    shown: Mapping[int, Mapping[str, Any]] = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.file.name
+
+    @property
+    def owner(self) -> str:
+        """Who kept the log: `cloud`, or a hospital's id."""
+        return self.file.header.exporter
+
+    @cached_property
+    def heads(self) -> Mapping[int, str]:
+        """The head after each record, hidden ones included."""
+        return {line.n: line.hash for line in self.file.records}
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The number of the record that each head belongs to; -1 for the head of the empty log."""
+        return {START: -1} | {line.hash: line.n for line in self.file.records}
+
+    def of_job(self, job: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Records about a job, in order."""
+        is_own = self.file.header.log == "job"
+        for number, record in self.shown.items():
+            if is_own or record.get("job") == job:
+                yield number, record
+
+
+def check(name: str, raw: bytes, root_sha256: str | None = None) -> tuple[Log | None, list[Finding]]:
+    """Look at one file. Args: root_sha256: fingerprint of the federation's root, 64 hex digits, where it is known.
+
+    Returns: the log, None where it cannot be read at all, and what is wrong with it.
+    """
+    try:
+        file = audit_file.read(name, raw)
+    except PeerError as error:
+        return None, [Finding("unreadable", name, f"this is no exported log, or it was edited: {error}")]
+    log = Log(file, {})
+    shown: dict[int, Mapping[str, Any]] = {}
+    findings = [*_signed(file, root_sha256), *_chained(file, shown), *_ended(file)]
+    return Log(log.file, shown), findings
+
+
+def _signed(file: AuditFile, root_sha256: str | None) -> Iterator[Finding]:
+    header = file.header
+    role = Role.AGENT if header.log == "hospital" else Role.CLOUD
+    try:
+        root = decode_base64url(header.root, what="root")
+        certificates.root_public_key(root)
+        certificate = certificates.verify(decode_base64url(header.certificate, what="certificate"), root)
+    except PeerError as error:
+        yield Finding("bad_certificate", file.name, f"the exporter's certificate does not hold: {error}")
+        return
+    if root_sha256 is not None and fingerprint(root) != root_sha256:
+        yield Finding("other_root", file.name, "its certificates hang on another root than the one you named")
+    if (certificate.id, certificate.role) != (header.exporter, role) or (role == Role.CLOUD) != (
+        header.exporter == CLOUD
+    ):
+        text = f"expected the certificate of {header.exporter} as {role}, got that of {certificate.id}"
+        yield Finding("wrong_signer", file.name, text)
+        return
+    try:
+        audit_file.verify_end(file, certificate.public_key)
+    except PeerError:
+        text = f"the signature at its end is not of {header.exporter}: it was changed, or signed by somebody else"
+        yield Finding("bad_signature", file.name, text)
+
+
+def _chained(file: AuditFile, shown: dict[int, Mapping[str, Any]]) -> Iterator[Finding]:
+    """The chain, record by record; fills `shown` with what can be read."""
+    head = START
+    for expected, line in enumerate(file.records):
+        if line.n != expected:
+            text = f"expected record {expected} here: one was left out, added or moved"
+            yield Finding("gap", file.name, text, line.n)
+            return
+        if line.record is not None:
+            raw = line.record.encode()
+            if link(head, raw) != line.hash:
+                text = "its text does not give the head that stands beside it: it, or the one before, was changed"
+                yield Finding("broken_link", file.name, text, line.n)
+            record = _read(raw)
+            if record is None:
+                yield Finding("unreadable", file.name, "its text is no canonical JSON", line.n)
+            else:
+                shown[line.n] = record
+        head = line.hash
+
+
+def _read(raw: bytes) -> Mapping[str, Any] | None:
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and canonical_json(value) == raw else None
+
+
+def _ended(file: AuditFile) -> Iterator[Finding]:
+    if file.end is None:
+        yield Finding("no_end", file.name, "it has no signed end: the rest of it was cut off")
+        return
+    end = file.end.end
+    head = file.records[-1].hash if file.records else START
+    if (end.records, end.head) != (len(file.records), head):
+        text = f"its end was signed over {end.records} records and another head; {len(file.records)} are here"
+        yield Finding("end_differs", file.name, text)
+    elif end.sha256 != file.sha256:
+        yield Finding("end_differs", file.name, "something before its end is not as it was signed")
