@@ -170,6 +170,10 @@ class AgentSettings(BaseSettings):
     """Base URL of the cloud: https, or http on this machine."""
     ca_bundle: Path | None = None
     """PEM file of the certificate authority of the way to the cloud, if the system does not know it."""
+    client_certificate: Path | None = None
+    """PEM file with a certificate to show to a cloud that asks for one (mutual TLS). Goes with `client_key`."""
+    client_key: Path | None = None
+    """PEM file with the private key of `client_certificate`, without a passphrase."""
     policy: Path = Path("policy.toml")
     """The file with what this hospital agrees to."""
     data: DataSection = DataSection()
@@ -180,6 +184,8 @@ class AgentSettings(BaseSettings):
     def _safe(self) -> AgentSettings:
         if self.id in RESERVED_IDS:
             raise ValueError(f"id: {self.id} names no hospital")
+        if (self.client_certificate is None) != (self.client_key is None):
+            raise ValueError("client_certificate: goes with client_key; give both or neither")
         if self.cloud is None:
             return self
         if self.cloud.scheme not in ("http", "https"):
@@ -187,6 +193,13 @@ class AgentSettings(BaseSettings):
         if self.cloud.scheme == "http" and not is_loopback(self.cloud.host or ""):
             raise ValueError("cloud: http:// is for a cloud on this machine only; use https://")
         return self
+
+    @property
+    def client_files(self) -> tuple[Path, Path] | None:
+        """Certificate and key for mutual TLS."""
+        if self.client_certificate is None or self.client_key is None:
+            return None
+        return self.client_certificate, self.client_key
 
     @classmethod
     def settings_customise_sources(
@@ -276,7 +289,11 @@ def _absolute(settings: AgentSettings, folder: Path) -> AgentSettings:
     data = settings.data
     located: dict[str, Any] = {
         "policy": folder / settings.policy,
-        "ca_bundle": None if settings.ca_bundle is None else folder / settings.ca_bundle,
+        **{
+            name: folder / path
+            for name in ("ca_bundle", "client_certificate", "client_key")
+            if (path := getattr(settings, name)) is not None
+        },
         "data": data.model_copy(
             update={
                 name: folder / path

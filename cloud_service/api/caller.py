@@ -62,11 +62,3 @@ def signed_in(services: Use, credentials: Credentials) -> Caller:
 
 
 Anybody = Annotated[Caller, Depends(signed_in)]
-
-
-def person(caller: Anybody) -> str:
-    """The name of anybody who is signed in; endpoints name a permission instead (`may`)."""
-    return caller.name
-
-
-Person = Annotated[str, Depends(person)]

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import httpx
 
 from hospital_agent.cloud.answers import BUSY_STATUSES, busy_error, inbox_items, refusal_of
-from hospital_agent.cloud.connecting import clock_offset, open_http, read_capped, reason_of
+from hospital_agent.cloud.connecting import ClientFiles, clock_offset, open_http, read_capped, reason_of
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
@@ -94,10 +94,14 @@ class CloudClient:
         signer: Signer,
         *,
         ca_bundle: Path | None = None,
+        client_files: ClientFiles | None = None,
         patience: Patience | None = None,
     ) -> Self:
-        """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA."""
-        return cls(agent, signer, open_http(base_url, ca_bundle), patience or Patience())
+        """A client for the cloud at `base_url`; nothing is sent yet.
+
+        Args: ca_bundle: PEM, for a private CA. client_files: certificate and key for mutual TLS.
+        """
+        return cls(agent, signer, open_http(base_url, ca_bundle, client_files), patience or Patience())
 
     def __enter__(self) -> Self:
         return self

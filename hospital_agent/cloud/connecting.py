@@ -20,12 +20,20 @@ from shared.hosts import is_loopback
 _SKEW_WORTH_CORRECTING_SECONDS: Final = 2
 
 
-def open_http(base_url: str, ca_bundle: Path | None = None) -> httpx.Client:
+ClientFiles = tuple[Path, Path]
+"""A client certificate for mutual TLS, and its private key: two PEM files."""
+
+
+def open_http(
+    base_url: str, ca_bundle: Path | None = None, client_files: ClientFiles | None = None
+) -> httpx.Client:
     """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA.
 
-    Raises: InputError: no certificates can be read from `ca_bundle`.
+    Raises: InputError: no certificates can be read from `ca_bundle` or `client_files`.
     """
     context = _context(ca_bundle)
+    if client_files is not None:
+        _show(context, *client_files)
     context.minimum_version = ssl.TLSVersion.TLSv1_3  # protocol section 2
     return httpx.Client(
         base_url=base_url,
@@ -50,6 +58,20 @@ def _context(ca_bundle: Path | None) -> ssl.SSLContext:
         ) from None
 
 
+def _show(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Have the context show a client certificate. It is a second lock; who signed a message stays what counts."""
+    try:
+        context.load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"no client certificate with its key can be read "
+            f"({getattr(error, 'reason', None) or error.strerror or 'unreadable'})",
+            where=f"{certificate}, {key}",
+            remedy="Give client_certificate and client_key as PEM files that belong together, without a passphrase.",
+            number="A011",
+        ) from None
+
+
 def clock_offset(headers: httpx.Headers) -> float | None:
     """Seconds that this machine's clock is behind the cloud's, by its Date header; 0 for next to nothing."""
     with suppress(KeyError, ValueError, TypeError):
@@ -65,6 +87,8 @@ def reason_of(error: httpx.TransportError) -> str:
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return "its TLS certificate is not trusted here (ca_bundle in agent.toml names another authority)"
+        if isinstance(cause, ssl.SSLError) and "CERTIFICATE_REQUIRED" in (cause.reason or ""):
+            return "it wants a client certificate (client_certificate and client_key in agent.toml)"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
         cause = cause.__cause__ or cause.__context__

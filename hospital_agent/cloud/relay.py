@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import httpx
+
 from hospital_agent.cloud.calls import Calls
-from hospital_agent.cloud.connecting import open_http
+from hospital_agent.cloud.connecting import ClientFiles, open_http
 from hospital_agent.cloud.long_poll import LongPollCarrier
 from hospital_agent.cloud.retries import Patience
 from hospital_agent.cloud.websocket import WebSocketCarrier, open_websocket
@@ -16,13 +18,14 @@ from shared.protocol.envelopes import Signer
 
 @dataclass(slots=True)
 class RelayDoor:
-    """One agent at one cloud, for one job. `ca_bundle`: PEM, for a private CA."""
+    """One agent at one cloud, for one job. `ca_bundle`: PEM, for a private CA; `client_files` for mutual TLS."""
 
     base_url: str
     agent: str
     job: str
     signer: Signer
     ca_bundle: Path | None = None
+    client_files: ClientFiles | None = None
     patience: Patience = field(default_factory=Patience)
     _calls: Calls = field(init=False, repr=False)
 
@@ -41,7 +44,7 @@ class RelayDoor:
 
     def long_poll(self) -> LongPollCarrier:
         """Raises: BusyError: not now. PeerError: refused."""
-        clients = open_http(self.base_url, self.ca_bundle), open_http(self.base_url, self.ca_bundle)
+        clients = self._open(), self._open()
         carrier = LongPollCarrier(*clients, f"/v1/jobs/{self.job}/frames", self._calls, self.patience)
         try:
             carrier.probe()
@@ -51,8 +54,11 @@ class RelayDoor:
             raise
         return carrier
 
+    def _open(self) -> httpx.Client:
+        return open_http(self.base_url, self.ca_bundle, self.client_files)
+
     def _websocket(self) -> WebSocketCarrier:
-        http = open_http(self.base_url, self.ca_bundle)
+        http = self._open()
         try:
             return open_websocket(http, f"/v1/jobs/{self.job}/relay", self._calls)
         except BaseException:

@@ -24,6 +24,9 @@ id = "{id}"
 {cloud}
 # PEM file of a private certificate authority, if the way to the cloud has one.
 # ca_bundle = "ca.pem"
+# If the cloud asks for client certificates (mutual TLS):
+# client_certificate = "client.crt"
+# client_key = "client.key"
 policy = "policy.toml"
 
 [data]
@@ -142,7 +145,11 @@ def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
     if settings.cloud is None or ring.certificate is None:
         return False, "No cloud is set yet: name it with `--cloud URL` or in the settings."
     client = CloudClient.connect(
-        str(settings.cloud), settings.id, ring.identity, ca_bundle=settings.ca_bundle
+        str(settings.cloud),
+        settings.id,
+        ring.identity,
+        ca_bundle=settings.ca_bundle,
+        client_files=settings.client_files,
     )
     try:
         with client:

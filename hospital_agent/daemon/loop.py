@@ -100,6 +100,7 @@ class Daemon:
             settings.id,
             keyring.identity,
             ca_bundle=settings.ca_bundle,
+            client_files=settings.client_files,
             patience=patience,
         )
         casework = Casework(office, Room(folder))

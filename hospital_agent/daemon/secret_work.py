@@ -49,6 +49,7 @@ def work_of(office: Office, participation: Participation, snapshot: Snapshot, pa
         job,
         office.keyring.identity,
         ca_bundle=settings.ca_bundle,
+        client_files=settings.client_files,
         patience=patience,
     )
     own = assignment.addresses.get(assignment.own)
