@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, cast, get_args
 
 import typer
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +15,7 @@ from shared.crypto.paillier import KEY_BITS
 from shared.errors import InputError
 from shared.reports import Report
 from shared.wire.enrolment import FederationName, KeyBits
+from shared.wire.manifest import KeyMode
 from trusted_authority import ceremony, describing, passphrases
 from trusted_authority.bundles import write_bundles
 from trusted_authority.requests import Request, read_requests
@@ -92,12 +93,35 @@ def rotate(
     key_bits: Annotated[
         int | None, typer.Option("--key-bits", help="2048, 3072 or 4096; the present size by default.")
     ] = None,
+    key_mode: Annotated[
+        str | None,
+        typer.Option(
+            "--key-mode",
+            help="shared: every agent holds the whole key. threshold: each holds a share, and a sum opens only when "
+            "so many agents have seen what it is made of. The present one by default.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        int | None,
+        typer.Option(
+            "--threshold",
+            help="Of key mode threshold: how many agents open a sum together. All of them by default; fewer let a job "
+            "go on without a silent one, and keep the promise only while 2 T - H of H agents are honest.",
+        ),
+    ] = None,
     out: Out = None,
 ) -> Report:
     """Make a new Paillier key and federation secret, with new bundles for every member."""
     bits = None if key_bits is None else _key_bits(key_bits)
     vault = Vault.open(folder)
-    written = ceremony.rotate(vault, key_bits=bits, out=out or vault.out, now=_now())
+    written = ceremony.rotate(
+        vault,
+        key_bits=bits,
+        out=out or vault.out,
+        now=_now(),
+        key_mode=None if key_mode is None else _key_mode(key_mode),
+        threshold=threshold,
+    )
     headline = describing.headline(
         list(written.bundles) or ["no member"], f"Epoch {written.federation.epoch}: new key for"
     )
@@ -149,6 +173,14 @@ def _key_bits(bits: int) -> KeyBits:
             "a Paillier key has 2048, 3072 or 4096 bits", where="--key-bits", remedy="Choose one of these."
         )
     return cast(Literal[2048, 3072, 4096], bits)
+
+
+def _key_mode(name: str) -> KeyMode:
+    if name not in get_args(KeyMode):
+        raise InputError(
+            "a key mode is shared or threshold", where="--key-mode", remedy="Choose one of these."
+        )
+    return cast(KeyMode, name)
 
 
 def _federation_name(name: str) -> str:

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from shared.ids import AgentId
 from shared.protocol.enrolment import seal_bundle
+from shared.protocol.key_shares import holders_of
 from shared.wire.base import encode_base64url
-from shared.wire.enrolment import CloudBundle, Federation, Member, SignedFederation
+from shared.wire.enrolment import (
+    CloudBundle,
+    DealtSecrets,
+    Federation,
+    FederationSecrets,
+    Member,
+    ShareSecrets,
+    SignedFederation,
+)
 from trusted_authority.files import PUBLIC, write_file
 from trusted_authority.vault import Vault
 
@@ -33,7 +43,8 @@ def write_bundles(vault: Vault, ids: Iterable[str], *, out: Path) -> Written:
     federation = document.federation
     wanted = set(ids)
     members = [member for member in federation.members if member.id in wanted]
-    agents = [member for member in members if member.role == "agent"]
+    shareless = without_share(federation)
+    agents = [member for member in members if member.role == "agent" and member.id not in shareless]
     _add_holders(vault, federation.epoch, [member.id for member in agents])
     contents = {
         member.id: _cloud_bundle(vault, member, document) for member in members if member.role == "cloud"
@@ -53,15 +64,38 @@ def former_holders(vault: Vault, federation: Federation) -> list[str]:
     return sorted(set(vault.epoch_record(federation.epoch).holders) - present)
 
 
+def without_share(federation: Federation) -> list[str]:
+    """Key mode threshold: agents that were certified after the dealing and hold no share; the reason to rotate."""
+    if federation.threshold is None:
+        return []
+    holders = {holder.id for holder in federation.threshold.holders}
+    return sorted(
+        member.id for member in federation.members if member.role == "agent" and member.id not in holders
+    )
+
+
 def _agent_bundles(vault: Vault, agents: Sequence[Member], document: SignedFederation) -> dict[str, bytes]:
     if not agents:
         return {}
     root = vault.root_key()
     secrets = vault.current_secrets(document.federation)
     return {
-        member.id: seal_bundle(root, vault.certificate(member), document, secrets).canonical()
+        member.id: seal_bundle(
+            root, vault.certificate(member), document, _secrets_for(member, document.federation, secrets)
+        ).canonical()
         for member in agents
     }
+
+
+def _secrets_for(
+    member: Member, federation: Federation, secrets: FederationSecrets | DealtSecrets
+) -> FederationSecrets | ShareSecrets:
+    """What one agent gets: the whole key, or its own share."""
+    if isinstance(secrets, FederationSecrets):
+        return secrets
+    index = holders_of(federation)[AgentId(member.id)]
+    share = secrets.shares[member.id]
+    return ShareSecrets(share=share, index=index, g=secrets.g, key_id=secrets.key_id, epoch=secrets.epoch)
 
 
 def _cloud_bundle(vault: Vault, member: Member, document: SignedFederation) -> bytes:

@@ -20,8 +20,17 @@ from shared.ids import CLOUD
 from shared.protocol.enrolment import sign_federation
 from shared.rng import random_bytes
 from shared.wire.base import encode_base64url
-from shared.wire.enrolment import Federation, FederationSecrets, KeyBits, Member, SignedFederation
+from shared.wire.enrolment import (
+    DealtSecrets,
+    Federation,
+    FederationSecrets,
+    KeyBits,
+    Member,
+    SignedFederation,
+)
+from shared.wire.manifest import KeyMode
 from trusted_authority.bundles import Written, bundle_path, write_bundles
+from trusted_authority.dealing import NewKey, Primes, deal_key, key_mode_of, random_primes
 from trusted_authority.requests import Request
 from trusted_authority.vault import EpochRecord, Vault
 
@@ -91,25 +100,52 @@ def remove(vault: Vault, member_id: str, *, out: Path, now: datetime) -> Written
     return write_bundles(vault, [CLOUD], out=out)
 
 
-def rotate(vault: Vault, *, key_bits: KeyBits | None, out: Path, now: datetime) -> Written:
-    """A new Paillier key and federation secret under the next epoch, and new bundles for every member."""
+def rotate(
+    vault: Vault,
+    *,
+    key_bits: KeyBits | None,
+    out: Path,
+    now: datetime,
+    key_mode: KeyMode | None = None,
+    threshold: int | None = None,
+    primes: Primes = random_primes,
+) -> Written:
+    """A new Paillier key and federation secret under the next epoch, and new bundles for every member.
+
+    Args: key_mode: None for the present one. threshold: of key mode threshold, how many agents open a sum together;
+        None for all that are certified now. primes: safe primes for a key in shares.
+    Raises: InputError: a threshold that keeps no promise, fewer than three agents, or one without key mode threshold.
+    """
     root = vault.root_key()
     federation = vault.federation()
-    private = generate(key_bits or federation.key_bits)
-    epoch = federation.epoch + 1
-    _write_epoch(vault, _secrets(private, epoch), vault.passphrase(), now)
+    epoch, bits = federation.epoch + 1, key_bits or federation.key_bits
+    if (key_mode or key_mode_of(federation)) == "threshold":
+        new = deal_key(federation, epoch, bits, threshold, primes)
+    elif threshold is not None:
+        raise InputError(
+            "a threshold belongs to key mode threshold",
+            where="--threshold",
+            remedy="Add --key-mode threshold, or leave it out.",
+        )
+    else:
+        private = generate(bits)
+        new = NewKey(private.public, _secrets(private, epoch), None)
+    _write_epoch(vault, new.secrets, vault.passphrase(), now)
     changes = {
         "epoch": epoch,
-        "key_id": private.public.key_id,
-        "n": f"{private.public.n:x}",
-        "key_bits": private.public.bits,
+        "key_id": new.public.key_id,
+        "n": f"{new.public.n:x}",
+        "key_bits": new.public.bits,
+        "threshold": new.spec,
     }
     renewed = federation.model_copy(update=changes)
     vault.write_document(_next_document(root, renewed, renewed.members, now))
     return write_bundles(vault, [member.id for member in renewed.members], out=out)
 
 
-def _write_epoch(vault: Vault, secrets: FederationSecrets, passphrase: str | None, now: datetime) -> None:
+def _write_epoch(
+    vault: Vault, secrets: FederationSecrets | DealtSecrets, passphrase: str | None, now: datetime
+) -> None:
     vault.write_secrets(secrets, passphrase)
     vault.write_epoch_record(EpochRecord(epoch=secrets.epoch, created=int(now.timestamp()), holders=[]))
 

@@ -12,7 +12,8 @@ from cryptography.x509 import load_der_x509_certificate
 from shared.protocol.enrolment import fingerprint, request_fingerprint, spoken
 from shared.reports import Report
 from shared.wire.enrolment import Federation, Member
-from trusted_authority.bundles import Written, former_holders
+from trusted_authority.bundles import Written, former_holders, without_share
+from trusted_authority.dealing import key_mode_of
 from trusted_authority.requests import Request
 from trusted_authority.vault import Vault
 
@@ -25,6 +26,7 @@ def warnings_of(vault: Vault, federation: Federation, now: datetime) -> list[str
     """What the authority should do soon, each as a sentence with the command."""
     return [
         *_rotation_warnings(vault, federation, now),
+        *_share_warnings(federation),
         *_certificate_warnings(vault, federation, now),
         *_member_warnings(federation),
         *_storage_warnings(vault),
@@ -41,6 +43,27 @@ def _rotation_warnings(vault: Vault, federation: Federation, now: datetime) -> l
         )
     if now - _key_made(vault, federation) > KEY_LIFE:
         warnings.append("The key is more than a year old: run `privet authority rotate`.")
+    return warnings
+
+
+def _share_warnings(federation: Federation) -> list[str]:
+    """Key mode threshold: who has no share, and what a smaller threshold costs."""
+    spec = federation.threshold
+    if spec is None:
+        return []
+    shareless, holders = without_share(federation), len(spec.holders)
+    warnings = []
+    if shareless:
+        warnings.append(
+            f"{', '.join(shareless)} came after the key was dealt and holds no share of it, so there is no bundle for "
+            "it yet: run `privet authority rotate`, and every member imports its new bundle."
+        )
+    if spec.threshold < holders:
+        warnings.append(
+            f"{spec.threshold} of {holders} agents open a sum together. Two different sums of one round stay closed "
+            f"only while fewer than {2 * spec.threshold - holders} of the agents work against the others; with --threshold "
+            f"{holders} one honest agent is enough."
+        )
     return warnings
 
 
@@ -130,6 +153,7 @@ def shown(vault: Vault, federation: Federation, now: datetime) -> Report:
         f"Federation {federation.name}, epoch {federation.epoch}",
         f"Key     {federation.key_bits} bits, {days} days old",
         f"Key id  {federation.key_id}",
+        *_threshold_lines(federation),
         *_root_lines(vault),
         "",
         *(_member_lines(vault, federation) or ["No members yet."]),
@@ -152,6 +176,14 @@ def question(request: Request) -> str:
 def headline(ids: Sequence[str], doing: str) -> str:
     """One line that says what happened to whom."""
     return f"{doing} {', '.join(ids)}. Hand out, by any way that arrives whole:"
+
+
+def _threshold_lines(federation: Federation) -> list[str]:
+    spec = federation.threshold
+    if spec is None:
+        return []
+    holders = ", ".join(holder.id for holder in spec.holders)
+    return [f"In shares of which {spec.threshold} open a sum; held by {holders}"]
 
 
 def _root_lines(vault: Vault) -> list[str]:
@@ -182,6 +214,8 @@ def _federation_document(vault: Vault, federation: Federation, now: datetime) ->
         "epoch": federation.epoch,
         "key_id": federation.key_id,
         "key_bits": federation.key_bits,
+        "key_mode": key_mode_of(federation),
+        "threshold": None if federation.threshold is None else federation.threshold.threshold,
         "key_created": made.isoformat(),
         "key_age_days": (now - made).days,
         "root_sha256": root_fingerprint(vault),

@@ -5,6 +5,7 @@
     federation.json               the newest signed document                  public; says which epoch counts
     certificates/ID.HASH.crt      what was issued; the document says which    public
     epochs/0001.secrets           p, q, G of an epoch; kept after a rotation  private
+                                  (key mode threshold: every share and G; p and q are forgotten once dealt)
     epochs/0001.json              who was given them, and since when          for the authority's own use
     out/                          bundles to hand out                         sealed or public
 
@@ -27,10 +28,12 @@ from shared.crypto.identity import IdentityKey
 from shared.crypto.passphrase import is_protected, protect, unprotect
 from shared.errors import InputError, PeerError, numbered
 from shared.protocol.enrolment import fingerprint, keys_of, verify_federation
+from shared.protocol.key_shares import holders_of
 from shared.wire.base import Count, Id, WireModel
 from shared.wire.enrolment import (
     MAX_FEDERATION_BYTES,
     MAX_MEMBERS,
+    DealtSecrets,
     Epoch,
     Federation,
     FederationSecrets,
@@ -41,6 +44,7 @@ from trusted_authority.files import PUBLIC, make_private_folder, read_file, sync
 from trusted_authority.passphrases import PassphraseSource
 
 _MAX_SMALL_BYTES: Final = 2**16
+_MAX_SECRETS_BYTES: Final = 2**20
 _ROOMS: Final = ("certificates", "epochs", "out")
 _RESTORE: Final = "Restore the authority's folder from a backup."
 
@@ -155,24 +159,42 @@ class Vault:
         return certificate
 
     def secrets(self, epoch: int) -> FederationSecrets:
-        """The private part of an epoch."""
+        """The private part of an epoch whose key every agent holds whole."""
+        return self._secrets(epoch, FederationSecrets)
+
+    def dealt_secrets(self, epoch: int) -> DealtSecrets:
+        """The private part of an epoch whose key was dealt in shares."""
+        return self._secrets(epoch, DealtSecrets)
+
+    def _secrets(self, epoch: int, model: type[Stored]) -> Stored:
         name = _epoch_file(epoch, "secrets")
         try:
-            return FederationSecrets.parse(self._read_private(name), what=name, max_bytes=_MAX_SMALL_BYTES)
+            return model.parse(self._read_private(name), what=name, max_bytes=_MAX_SECRETS_BYTES)
         except PeerError as error:
             raise self._damaged(name, error) from None
 
-    def current_secrets(self, federation: Federation) -> FederationSecrets:
+    def current_secrets(self, federation: Federation) -> FederationSecrets | DealtSecrets:
         """The private part of a document's key, known to belong to it.
 
         Raises: InputError: damaged or swapped; such a file must never be handed out.
         """
+        if federation.threshold is not None:
+            return self._current_dealt(federation)
         secrets = self.secrets(federation.epoch)
         try:
             keys_of(secrets, federation)
         except PeerError as error:
             raise self._damaged(_epoch_file(federation.epoch, "secrets"), error) from None
         return secrets
+
+    def _current_dealt(self, federation: Federation) -> DealtSecrets:
+        dealt = self.dealt_secrets(federation.epoch)
+        fits = (dealt.epoch, dealt.key_id) == (federation.epoch, federation.key_id)
+        if not fits or dealt.shares.keys() != holders_of(federation).keys():
+            raise self._damaged(
+                _epoch_file(federation.epoch, "secrets"), "its shares are not those of the document's key"
+            )
+        return dealt
 
     def epoch_record(self, epoch: int) -> EpochRecord:
         """Since when an epoch is, and who was given its key."""
@@ -188,7 +210,7 @@ class Vault:
         path = self.folder / _certificate_file(certificate.id, certificate.sha256)
         write_file(path, certificates.to_pem(certificate.der), mode=PUBLIC)
 
-    def write_secrets(self, secrets: FederationSecrets, passphrase: str | None) -> None:
+    def write_secrets(self, secrets: FederationSecrets | DealtSecrets, passphrase: str | None) -> None:
         """The private part of a new epoch."""
         self._write_private(_epoch_file(secrets.epoch, "secrets"), secrets.canonical(), passphrase)
 
@@ -213,7 +235,7 @@ class Vault:
         write_file(self.folder / name, stored)
 
     def _read_private(self, name: str) -> bytes:
-        content = self._read(name)
+        content = self._read(name, _MAX_SECRETS_BYTES)
         with numbered("T004"):
             return self._opened(content, name)
 

@@ -8,6 +8,8 @@
    key.
 5. What it opens to are the factors of the document's modulus. That they are distinct primes of the right
    length is checked where they become a key: `shared.crypto.paillier_private.PrivateKey.create`.
+6. In key mode threshold it opens to this agent's share instead. That it is the one behind the document's v_i is
+   checked where it becomes a key: `shared.crypto.share_holder.ShareHolder.create`.
 
 No clock here: how old a document may be, and whether a certificate has run out, is the caller's decision.
 """
@@ -23,6 +25,7 @@ from shared.crypto.certificates import Certificate, Role, Subject
 from shared.crypto.paillier import PublicKey
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import CLOUD, AgentId, KeyId, is_valid_id
+from shared.protocol.key_shares import ShareKeys, share_keys_of, threshold_key
 from shared.protocol.trust import Trust
 from shared.wire.base import canonical_json, decode_base64url, encode_base64url
 from shared.wire.enrolment import (
@@ -32,6 +35,7 @@ from shared.wire.enrolment import (
     Federation,
     FederationSecrets,
     Member,
+    ShareSecrets,
     SignedFederation,
 )
 
@@ -134,6 +138,8 @@ def _check_key(federation: Federation) -> None:
         raise _inconsistent(str(error)) from None
     if public.bits != federation.key_bits or public.key_id != federation.key_id:
         raise _inconsistent("key_id, key_bits and n do not belong together")
+    if federation.threshold is not None:
+        threshold_key(federation)
 
 
 def _check_members(members: list[Member]) -> None:
@@ -164,7 +170,10 @@ def check_successor(known: Federation, offered: Federation) -> None:
 
 
 def seal_bundle(
-    root: Signer, certificate: Certificate, document: SignedFederation, secrets: FederationSecrets
+    root: Signer,
+    certificate: Certificate,
+    document: SignedFederation,
+    secrets: FederationSecrets | ShareSecrets,
 ) -> AgentBundle:
     """An agent's bundle: the secrets sealed to the X25519 key of its certificate, all signed by the root.
 
@@ -184,7 +193,7 @@ def seal_bundle(
 
 def open_bundle(
     bundle: AgentBundle, root_sha256: str, *, identity_public: bytes, sealing_private: bytes
-) -> tuple[Enrolment, FederationKeys]:
+) -> tuple[Enrolment, FederationKeys | ShareKeys]:
     """An agent's own bundle, checked as listed at the top of this module.
 
     Args: root_sha256: the root's fingerprint, 64 hex digits. identity_public, sealing_private: the agent's
@@ -201,10 +210,17 @@ def open_bundle(
         raise _inconsistent_bundle("its certificate is for another agent")
     raw = decode_base64url(body.sealed, what="bundle")
     plaintext = sealing.open_sealed(sealing_private, raw, sealing.bundle_info(AgentId(body.id)))
-    secrets = FederationSecrets.parse(plaintext, what="sealed bundle", max_bytes=_MAX_SECRETS_BYTES)
-    if body.epoch != secrets.epoch:
+    keys = _sealed_keys(plaintext, federation, body.id)
+    if body.epoch != keys.epoch:
         raise _inconsistent_bundle("its epoch is not the sealed one")
-    return Enrolment(federation, certificate), keys_of(secrets, federation)
+    return Enrolment(federation, certificate), keys
+
+
+def _sealed_keys(plaintext: bytes, federation: Federation, agent: str) -> FederationKeys | ShareKeys:
+    what, limit = "sealed bundle", _MAX_SECRETS_BYTES
+    if federation.threshold is not None:
+        return share_keys_of(ShareSecrets.parse(plaintext, what=what, max_bytes=limit), federation, agent)
+    return keys_of(FederationSecrets.parse(plaintext, what=what, max_bytes=limit), federation)
 
 
 def open_cloud_bundle(bundle: CloudBundle, root_sha256: str, *, identity_public: bytes) -> Enrolment:

@@ -11,10 +11,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from shared.wire.base import Base64Url, Count, Hex32, Hex64, Id, WireModel
+from shared.wire.base import Base64Url, Count, Hex32, Hex64, Id, WireModel, is_absent
 
 MAX_MEMBERS: Final = 1025
 """1024 agents and one cloud."""
+MAX_HOLDERS: Final = 256
+"""Of a key in shares."""
 MAX_FEDERATION_BYTES: Final = 2**20
 MAX_BUNDLE_BYTES: Final = 2**21
 
@@ -26,6 +28,12 @@ ModulusHex = Annotated[str, StringConstraints(pattern=r"^[1-9a-f][0-9a-f]{511,10
 PrimeHex = Annotated[str, StringConstraints(pattern=r"^[1-9a-f][0-9a-f]{255,511}$")]
 
 
+VerificationValue = Annotated[Base64Url, Field(max_length=1366)]
+"""Base64url of at most 1024 bytes, an integer mod the longest n^2."""
+ShareHex = Annotated[str, StringConstraints(pattern=r"^[1-9a-f][0-9a-f]{0,2047}$")]
+HolderIndex = Annotated[int, Field(ge=1, le=MAX_HOLDERS)]
+
+
 class Member(WireModel):
     """One certified party; `certificate_sha256` is the SHA-256 of the certificate's DER bytes."""
 
@@ -34,11 +42,28 @@ class Member(WireModel):
     certificate_sha256: Hex32
 
 
+class Holder(WireModel):
+    """Key mode threshold: who got the share of that index, and `value`, what its partial decryptions are checked by."""
+
+    id: Id
+    index: HolderIndex
+    value: VerificationValue
+
+
+class ThresholdSpec(WireModel):
+    """Key mode threshold: how many of the holders open a sum together, and the base v of their `value`s."""
+
+    threshold: HolderIndex
+    base: VerificationValue
+    holders: Annotated[list[Holder], Field(min_length=3, max_length=MAX_HOLDERS)]
+
+
 class Federation(WireModel):
     """Who works together, and under which key. Public.
 
     `n` and `key_id` (SHA-256 of n) name the Paillier key of this `epoch`; `issued` is Unix time in seconds
-    and grows with every document, so that the newer of two documents of one epoch can be told.
+    and grows with every document, so that the newer of two documents of one epoch can be told. `threshold`: of a key
+    that was dealt in shares; absent where every agent holds the whole key.
     """
 
     v: Literal[1] = 1
@@ -50,6 +75,7 @@ class Federation(WireModel):
     root_certificate: Base64Url
     members: Annotated[list[Member], Field(max_length=MAX_MEMBERS)]
     issued: Count
+    threshold: Annotated[ThresholdSpec | None, Field(exclude_if=is_absent)] = None
 
     def member(self, member_id: str) -> Member | None:
         """The member of that id, or None: not certified, or removed."""
@@ -76,8 +102,27 @@ class FederationSecrets(WireModel):
     epoch: Epoch
 
 
+class ShareSecrets(WireModel):
+    """Key mode threshold: what one agent gets, its own share and G. Nobody gets p and q."""
+
+    share: Annotated[ShareHex, Field(repr=False)]
+    index: HolderIndex
+    g: Annotated[Hex32, Field(alias="G", repr=False)]
+    key_id: Hex32
+    epoch: Epoch
+
+
+class DealtSecrets(WireModel):
+    """Key mode threshold: what the trusted authority keeps to write bundles again, every share and G."""
+
+    shares: Annotated[dict[Id, ShareHex], Field(max_length=MAX_HOLDERS, repr=False)]
+    g: Annotated[Hex32, Field(alias="G", repr=False)]
+    key_id: Hex32
+    epoch: Epoch
+
+
 class AgentBundleBody(WireModel):
-    """An agent's bundle before signing; `sealed` is the HPKE of a canonical `FederationSecrets`."""
+    """An agent's bundle before signing; `sealed` is the HPKE of a canonical `FederationSecrets` or `ShareSecrets`."""
 
     v: Literal[1] = 1
     kind: Literal["agent"] = "agent"
