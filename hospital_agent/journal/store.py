@@ -18,8 +18,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from hospital_agent.journal import audit
+from hospital_agent.journal.cover import Cover
 from hospital_agent.journal.entries import Answer, JobEntry, JobStatus, OutgoingMessage, Tally
 from hospital_agent.journal.schema import connect
+from hospital_agent.protection import Protection
 from shared.errors import InputError
 from shared.protocol.consenting import SeenRoster
 from shared.protocol.envelopes import Sealed
@@ -37,11 +39,12 @@ class Journal:
     """One agent's journal. Each thread or process opens its own; SQLite keeps them apart."""
 
     connection: sqlite3.Connection = field(repr=False)
+    cover: Cover = field(repr=False)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """The journal of the agent in `folder`, made if it is not there."""
-        return cls(connect(folder / JOURNAL_FILE))
+        return cls(connect(folder / JOURNAL_FILE), Cover(Protection.of(folder)))
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +92,9 @@ class Journal:
             entry.status.value,
             entry.phase,
             entry.round,
-            None if entry.participation is None else json.dumps(entry.participation),
+            None
+            if entry.participation is None
+            else self.cover.hide_state(entry.job, json.dumps(entry.participation)),
             entry.snapshot_sha256,
             entry.records_identity,
             json.dumps(entry.certificates),
@@ -104,7 +109,7 @@ class Journal:
     def job(self, job: str) -> JobEntry | None:
         """The entry of a job, or None."""
         row = self._one(f"SELECT {_JOB_COLUMNS} FROM jobs WHERE job = ?", (job,))  # noqa: S608 - constants only
-        return None if row is None else _job_entry(row)
+        return None if row is None else self._job_entry(row)
 
     def jobs(self, *statuses: JobStatus) -> list[JobEntry]:
         """All jobs, or those with one of these statuses, oldest first."""
@@ -114,7 +119,7 @@ class Journal:
             "ORDER BY created, job",
             wanted,
         )
-        return [_job_entry(row) for row in rows]
+        return [self._job_entry(row) for row in rows]
 
     def find(self, prefix: str) -> JobEntry:
         """The one job whose id begins so. Raises: InputError: none, or several."""
@@ -166,7 +171,7 @@ class Journal:
                 envelope.attempt,
                 envelope.seq,
                 sealed.sha256,
-                sealed.raw,
+                self.cover.hide_message(sealed.sha256, sealed.raw),
             ),
         )
 
@@ -197,7 +202,8 @@ class Journal:
 
     def _messages(self, where: str, values: Sequence[Any] = ()) -> list[OutgoingMessage]:
         rows = self.connection.execute(f"SELECT {_OUTBOX_COLUMNS} FROM outbox {where}", values)  # noqa: S608 - constants only
-        return [OutgoingMessage(*row) for row in rows]
+        found = [OutgoingMessage(*row) for row in rows]
+        return [replace(m, raw=self.cover.show_message(m.sha256, m.raw)) for m in found]
 
     # --- what people said -------------------------------------------------------------------------------------
 
@@ -277,6 +283,21 @@ class Journal:
         """Number, canonical text and head of every record, as they stand."""
         return self.connection.execute("SELECT n, record, hash FROM audit ORDER BY n").fetchall()
 
+    def _job_entry(self, row: sqlite3.Row | Sequence[Any]) -> JobEntry:
+        columns = dict(zip(_JOB_COLUMNS.split(", "), row, strict=True))
+        state = columns["participation"]
+        return JobEntry(
+            **{
+                **columns,
+                "status": JobStatus(columns["status"]),
+                "participation": None
+                if state is None
+                else json.loads(self.cover.show_state(columns["job"], state)),
+                "certificates": tuple(json.loads(columns["certificates"])),
+                "tally": Tally.from_json(json.loads(columns["tally"])),
+            }
+        )
+
     def _one(self, statement: str, values: Sequence[Any] = ()) -> Any:
         return self.connection.execute(statement, values).fetchone()
 
@@ -286,17 +307,3 @@ class Journal:
 
 def _marks(values: Sequence[Any]) -> str:
     return ", ".join("?" for _ in values)
-
-
-def _job_entry(row: sqlite3.Row | Sequence[Any]) -> JobEntry:
-    columns = dict(zip(_JOB_COLUMNS.split(", "), row, strict=True))
-    state = columns["participation"]
-    return JobEntry(
-        **{
-            **columns,
-            "status": JobStatus(columns["status"]),
-            "participation": None if state is None else json.loads(state),
-            "certificates": tuple(json.loads(columns["certificates"])),
-            "tally": Tally.from_json(json.loads(columns["tally"])),
-        }
-    )

@@ -1,6 +1,7 @@
 """Shares of trees that nobody has opened: what a compute party keeps of a job whose result stays shared.
 
-One file a job beside the models, private to the agent. One party's shares tell nothing; they go with the model.
+One file a job beside the models, private to the agent, and encrypted where its folder is. One party's shares tell
+nothing; they go with the model.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from hospital_agent.files import make_private_folder, write_file
+from hospital_agent.files import make_private_folder
+from hospital_agent.protection import Protection
 from shared.errors import InputError
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
@@ -25,14 +27,15 @@ def put_shares(folder: Path, job: str, shares: tuple[BinaryShare, ...]) -> None:
         arrays |= {f"own{number}": share.own, f"next{number}": share.next}
     raw = io.BytesIO()
     np.savez(raw, **arrays)  # type: ignore[arg-type]  # its own keywords are none of these names
-    write_file(shares_path(folder, job), raw.getvalue())
+    Protection.of(folder.parent).write(shares_path(folder, job), raw.getvalue())
 
 
 def get_shares(folder: Path, job: str) -> tuple[BinaryShare, ...]:
     """The shares of a job's result. Raises: InputError: there are none here, or the file is damaged."""
-    path = shares_path(folder, job)
+    path, protection = shares_path(folder, job), Protection.of(folder.parent)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        raw = protection.open(path.read_bytes(), path.relative_to(protection.folder).as_posix())
+        with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
             count = len(arrays.files) // 2
             return tuple(BinaryShare(arrays[f"own{n}"], arrays[f"next{n}"]) for n in range(count))
     except FileNotFoundError:
