@@ -61,8 +61,8 @@ def _share_warnings(federation: Federation) -> list[str]:
     if spec.threshold < holders:
         warnings.append(
             f"{spec.threshold} of {holders} agents open a sum together. Two different sums of one round stay closed "
-            f"only while fewer than {2 * spec.threshold - holders} of the agents work against the others; with --threshold "
-            f"{holders} one honest agent is enough."
+            f"only while fewer than {2 * spec.threshold - holders} of the agents work against the others; with "
+            f"--threshold {holders} one honest agent is enough."
         )
     return warnings
 
