@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from hospital_agent.keyring.cipher import MeteredCipher, Spent
 from hospital_agent.keyring.ring import Keyring
+from hospital_agent.keyring.share_cipher import MeteredShare
 
-__all__ = ["Keyring", "MeteredCipher", "Spent"]
+__all__ = ["Keyring", "MeteredCipher", "MeteredShare", "Spent"]

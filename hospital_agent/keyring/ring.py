@@ -9,6 +9,8 @@
 | `bundles/<epoch>.bundle` | each bundle as it came; its secrets stay sealed at rest |
 | `federation.json` | the newest signed federation document |
 
+Where the folder is encrypted (`hospital_agent.protection`), the files in `keys` are, and with them what they open.
+
 Old epochs are kept, so that a job that began under one can end under it.
 """
 
@@ -20,14 +22,18 @@ from typing import Final, Self
 
 from hospital_agent.files import make_private_folder, read_file, write_file
 from hospital_agent.keyring.cipher import MeteredCipher
+from hospital_agent.keyring.share_cipher import MeteredShare
+from hospital_agent.protection import Protection
 from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.identity import IdentityKey
 from shared.crypto.paillier_private import PrivateKey
+from shared.crypto.share_holder import ShareHolder
 from shared.errors import InputError, PeerError, numbered
 from shared.ids import AgentId, KeyId, is_valid_id
 from shared.protocol import enrolment
 from shared.protocol.agent_effects import HospitalKeys
+from shared.protocol.key_shares import ShareKeys
 from shared.protocol.profiles import RoundKeys
 from shared.protocol.trust import Trust
 from shared.wire.enrolment import (
@@ -38,6 +44,8 @@ from shared.wire.enrolment import (
     SignedFederation,
 )
 
+IDENTITY_FILE: Final = "keys/identity.pem"
+SEALING_FILE: Final = "keys/sealing.key"
 _MAX_KEY_BYTES: Final = 4096
 _HEX_DIGITS: Final = 64
 
@@ -63,8 +71,9 @@ class Keyring:
         cls.check_new(folder, agent)
         ring = cls(folder, IdentityKey.generate(), agreement.generate_private())
         make_private_folder(folder / "keys")
-        write_file(folder / "keys" / "identity.pem", ring.identity.to_pem())
-        write_file(folder / "keys" / "sealing.key", ring.sealing_private.hex().encode() + b"\n")
+        protection = Protection.of(folder)
+        protection.write(folder / IDENTITY_FILE, ring.identity.to_pem())
+        protection.write(folder / SEALING_FILE, ring.sealing_private.hex().encode() + b"\n")
         sealing_public = agreement.public_of(ring.sealing_private).hex()
         request = certificates.create_request(ring.identity, AgentId(agent), Role.AGENT, sealing_public)
         write_file(folder / f"{agent}.csr", request)
@@ -93,11 +102,12 @@ class Keyring:
         """The keys that are there. Raises: InputError: none, or damaged."""
         remedy = "Make the agent with `privet agent init`, or restore the folder from a backup."
         with numbered("A004"):
-            pem = read_file(folder / "keys" / "identity.pem", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
-            sealing = read_file(folder / "keys" / "sealing.key", max_bytes=_MAX_KEY_BYTES, remedy=remedy)
+            protection = Protection.of(folder)
+            pem = protection.read(folder / IDENTITY_FILE, max_bytes=_MAX_KEY_BYTES, remedy=remedy)
+            sealing = protection.read(folder / SEALING_FILE, max_bytes=_MAX_KEY_BYTES, remedy=remedy)
         with numbered("A005"):
-            identity = IdentityKey.from_pem(pem, where=str(folder / "keys" / "identity.pem"))
-            ring = cls(folder, identity, _raw_key(sealing, folder / "keys" / "sealing.key"))
+            identity = IdentityKey.from_pem(pem, where=str(folder / IDENTITY_FILE))
+            ring = cls(folder, identity, _raw_key(sealing, folder / SEALING_FILE))
         if (folder / "root.sha256").is_file():
             with numbered("A007"):
                 ring._load_membership()
@@ -140,7 +150,7 @@ class Keyring:
             )
         if self.federation is not None:
             enrolment.check_successor(self.federation, opened.federation)
-        PrivateKey.create(keys.p, keys.q)
+        _check_key(keys)
         make_private_folder(self.folder / "bundles")
         write_file(self.folder / "bundles" / f"{keys.epoch}.bundle", raw)
         bundle = AgentBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
@@ -179,17 +189,17 @@ class Keyring:
         federation, _ = self._membership()
         return enrolment.trust_of(federation)
 
-    def cipher(self, key_id: str) -> MeteredCipher:
+    def cipher(self, key_id: str) -> MeteredCipher | MeteredShare:
         """The metered cipher inside `hospital_keys(key_id)`."""
         cipher = self.hospital_keys(key_id).round_keys.cipher
-        if not isinstance(cipher, MeteredCipher):
+        if not isinstance(cipher, (MeteredCipher, MeteredShare)):
             raise InputError("this key has no meter", where="keyring")
         return cipher
 
     def close(self) -> None:
         """End every process that holds a key."""
         for keys in self._ciphers.values():
-            if isinstance(keys.cipher, MeteredCipher):
+            if isinstance(keys.cipher, (MeteredCipher, MeteredShare)):
                 keys.cipher.close()
 
     @property
@@ -252,7 +262,9 @@ class Keyring:
             )
         return found
 
-    def _open_bundle(self, raw: bytes, root: str) -> tuple[enrolment.Enrolment, enrolment.FederationKeys]:
+    def _open_bundle(
+        self, raw: bytes, root: str
+    ) -> tuple[enrolment.Enrolment, enrolment.FederationKeys | ShareKeys]:
         bundle = AgentBundle.parse(raw, what="bundle", max_bytes=MAX_BUNDLE_BYTES)
         return enrolment.open_bundle(
             bundle, root, identity_public=self.identity.public, sealing_private=self.sealing_private
@@ -269,8 +281,8 @@ class Keyring:
         for path in self._bundles():
             _, keys = self._open_bundle(read_file(path, max_bytes=MAX_BUNDLE_BYTES, remedy=""), root)
             if keys.key_id == wanted:
-                cipher = MeteredCipher.create(PrivateKey.create(keys.p, keys.q))
-                self._ciphers[wanted] = RoundKeys(cipher, keys.secret)
+                holders = keys.holders if isinstance(keys, ShareKeys) else {}
+                self._ciphers[wanted] = RoundKeys(_cipher_of(keys), keys.secret, holders=holders)
                 return
         raise InputError(
             "no bundle with this Paillier key was imported",
@@ -278,6 +290,21 @@ class Keyring:
             remedy="Import the newest bundle with `privet agent join`.",
             number="A008",
         )
+
+
+def _check_key(keys: enrolment.FederationKeys | ShareKeys) -> None:
+    """Raises: InputError: these are no factors of a key, or not the share that the document vouches for."""
+    if isinstance(keys, ShareKeys):
+        ShareHolder.create(keys.key, keys.index, keys.share)
+    else:
+        PrivateKey.create(keys.p, keys.q)
+
+
+def _cipher_of(keys: enrolment.FederationKeys | ShareKeys) -> MeteredCipher | MeteredShare:
+    """The key at work, whole or in part, once it is seen to be one. Raises: InputError: it is not."""
+    if isinstance(keys, ShareKeys):
+        return MeteredShare.create(keys.key, keys.index, keys.share)
+    return MeteredCipher.create(PrivateKey.create(keys.p, keys.q))
 
 
 def _refuse_other_files(raw: bytes, path: Path) -> None:
