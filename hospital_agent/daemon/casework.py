@@ -28,6 +28,7 @@ from shared.protocol.history import JobSeen
 from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
+from shared.protocol.states import AgentState
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
@@ -383,8 +384,8 @@ class Casework:
 
 
 def _note_opening(watch: Stopwatch, sealed: Sealed, spent: Spent) -> None:
-    """Split the time of an aggregate's step into decrypting and choosing."""
-    if sealed.envelope.type is MessageType.AGGREGATE:
+    """Split the time of the steps that open a sum into decrypting and the rest: checking and choosing."""
+    if sealed.envelope.type in (MessageType.AGGREGATE, MessageType.PARTIALS):
         whole = watch.seconds.pop("receive")
         watch.seconds |= {"decrypt": spent.decrypt_seconds, "choose": whole - spent.decrypt_seconds}
 
@@ -401,7 +402,9 @@ def _phase(kind: MessageType, after: Participation) -> str:
             return f"{len(after.members)} hospitals take part"
         case MessageType.ROUND_OPEN:
             return f"round {after.round}: counted, hidden and ready to send"
-        case MessageType.AGGREGATE:
+        case MessageType.AGGREGATE if after.state is AgentState.OPENING:
+            return f"round {after.round}: sum seen to be everybody's, own part decrypted"
+        case MessageType.AGGREGATE | MessageType.PARTIALS:
             return f"round {after.round}: sums verified and decided"
         case _:
             return str(kind)

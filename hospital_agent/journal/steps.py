@@ -56,5 +56,10 @@ CREATE TABLE privacy_spendings (
 ) STRICT;
 """
 
-STEPS: Final = (_FIRST, _STUDIES, _PRIVACY)
+_THRESHOLD: Final = """
+CREATE UNIQUE INDEX one_partial ON outbox (job, round) WHERE type = 'partial';
+"""
+"""Key mode threshold: not even a bug gives two partial decryptions of one round."""
+
+STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD)
 """All steps in order. To add one: write it above, append it here; nothing else."""
