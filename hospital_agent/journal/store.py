@@ -136,7 +136,8 @@ class Journal:
         """Keep of a job what may stay: `entry` without its participation, and hashes of what was sent."""
         self.put_job(replace(entry, participation=None))
         self._write(
-            "UPDATE outbox SET raw = NULL WHERE job = ? AND (state != 'pending' OR type IN ('contribution', 'partial'))",
+            "UPDATE outbox SET raw = NULL WHERE job = ? AND "
+            "(state != 'pending' OR type IN ('contribution', 'partial'))",
             (entry.job,),
         )
         self._write(
