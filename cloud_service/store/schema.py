@@ -176,8 +176,9 @@ def _is_known(revision: str) -> bool:
 
 def _unusable(error: DatabaseError) -> Exception:
     """Why the database cannot be worked with, without the driver's words, which may hold a password."""
-    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
-    if code == sqlite3.SQLITE_FULL:
+    extended = getattr(error.orig, "sqlite_errorcode", 0)
+    code = extended & 0xFF
+    if code == sqlite3.SQLITE_FULL or extended == sqlite3.SQLITE_IOERR_SHMSIZE:
         return InputError(
             "the disk is full", where="database_url", remedy="Make room, then start again.", number="C019"
         )
