@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cloud_service import commands, disclosing, inspecting, people_commands, upkeep
+from cloud_service import commands, disclosing, inspecting, people_commands, study_commands, upkeep
 from cloud_service.places import Folder
 from shared.reports import Report
 
@@ -16,7 +16,7 @@ app = typer.Typer(
 )
 app.add_typer(people_commands.people, name="person")
 app.add_typer(people_commands.tokens, name="token")
-app.add_typer(commands.studies, name="study")
+app.add_typer(study_commands.studies, name="study")
 app.add_typer(commands.jobs, name="job")
 upkeep.add_to(app)
 disclosing.add_to(app)

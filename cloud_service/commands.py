@@ -1,34 +1,29 @@
-"""`privet cloud study` and `privet cloud job`: what a coordinator plans at the cloud's own machine.
+"""`privet cloud job`: what a coordinator plans at the cloud's own machine.
 
 They write to the cloud's database, as the API does; a cloud that serves beside them goes on from there within a second.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloud_service.places import Folder
-from shared.errors import InputError, PeerError
+from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
     from cloud_service.service.services import Services
 
-studies = typer.Typer(
-    help="Approved questions with their schema.", no_args_is_help=True, add_completion=False
-)
 jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add_completion=False)
 
 JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
-_MAX_SCHEMA_BYTES = 2**25
 _DEPTH = 8
 _GREATEST_NUMBER = 10**12
 
@@ -60,60 +55,6 @@ class ResultName(StrEnum):
 
     OPEN = "open"
     SHARED = "shared"
-
-
-class DisclosureName(StrEnum):
-    """The most that predictions may show."""
-
-    CLASS = "class"
-    PROBABILITY = "probability"
-    COUNTS = "counts"
-
-
-@studies.command("create")
-def create_study(
-    folder: Folder,
-    study: Annotated[str, typer.Option("--id", help="Its name: 1 to 64 of a-z, 0-9 and -.")],
-    question: Annotated[str, typer.Option(help="What the study asks, in one line.")],
-    schema: Annotated[Path, typer.Option(help="JSON with attributes and class, as in deploy/README.md.")],
-    publish_tree: Annotated[
-        bool, typer.Option("--publish-tree", help="The cloud may show the tree.")
-    ] = False,
-    disclosure: Annotated[
-        DisclosureName, typer.Option(help="The most that predictions may show.")
-    ] = DisclosureName.COUNTS,
-    synthetic: Annotated[bool, typer.Option("--synthetic", help="Test data of no patient.")] = False,
-) -> Report:
-    """Keep a question with its public schema. A study is never changed."""
-    from cloud_service.service.studies import StudyView
-
-    view = StudyView(
-        id=study,
-        question=question,
-        schema=_schema(schema),
-        publish_tree=publish_tree,
-        disclosure=disclosure.value,
-        synthetic=synthetic,
-        created=0,
-    )
-    with _services(folder) as services:
-        kept = services.studies.create(view)
-    return Report(
-        {"study": kept.id, "created": kept.created},
-        f"Study {kept.id} is kept.\nNext: privet cloud job create {folder} --study {kept.id}",
-    )
-
-
-@studies.command("list")
-def list_studies(folder: Folder) -> Report:
-    """Every study."""
-    with _services(folder) as services:
-        found = services.studies.all()
-    lines = [f"{view.id}: {view.question}" for view in found]
-    return Report(
-        {"studies": [{"id": view.id, "question": view.question} for view in found]},
-        "\n".join(lines) or "No studies yet.",
-    )
 
 
 @jobs.command("create")
@@ -288,24 +229,6 @@ def _services(folder: Path) -> Iterator[Services]:
         raise InputError(str(error)) from None
     finally:
         services.database.dispose()
-
-
-def _schema(path: Path) -> Any:
-    from cloud_service.service.folder import read_file
-    from shared.wire.base import validated
-    from shared.wire.manifest import SchemaSpec
-
-    raw = read_file(path, _MAX_SCHEMA_BYTES, "Name the file with the study's schema.")
-    try:
-        document = json.loads(raw)
-    except (ValueError, RecursionError):
-        raise InputError("not JSON", where=str(path), remedy="Give the schema as JSON.") from None
-    if isinstance(document, dict) and "schema" in document:
-        document = document["schema"]
-    try:
-        return validated(SchemaSpec, json.dumps(document).encode(), what="schema")
-    except PeerError as error:
-        raise InputError(str(error), where=str(path)) from None
 
 
 def _steps(texts: Sequence[str]) -> dict[str, str]:
