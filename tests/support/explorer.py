@@ -182,7 +182,7 @@ class Explorer(Steps):
         if job.state is CloudState.COLLECTING and not job.waiting_for:
             yield "the cloud adds", (self.sum(cloud, "honest"), hospitals, left), True
             if left.dishonest_sums:
-                for way in ("one left out", "one twice", "a constant added"):
+                for way in ("one left out", "one twice", "records added"):
                     bad = self.sum(cloud, way)
                     yield f"the cloud adds, {way}", (bad, hospitals, _less(left, "dishonest_sums")), False
         ticked = self.tick(cloud)

@@ -26,6 +26,7 @@ from shared.protocol.job import Job, Step
 from shared.protocol.joining import decline, read_offer
 from shared.protocol.participation import Participation, SecretResult, rules_of, schema_of, to_json
 from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum, forwarded
+from shared.secure_tree.packing import SLOT_BITS
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.wire.base import WireModel, decode_base64url, encode_base64url
@@ -135,8 +136,12 @@ class Steps:
         if way == "one twice":
             doubled = compute_sum(job, checked | {second: checked[first]}, self.cloud_keys.public)
             sums = [*doubled[:-1], sums[-1]]
-        if way == "a constant added":
-            sums = [sums[0], _plus(self.parties.public, sums[1], 60), *sums[2:]]
+        if way == "records added":  # the same in two tables, so that they agree
+            values = len(self.manifest.schema_.attributes[0].values) * len(
+                self.manifest.schema_.class_.labels
+            )
+            more = 60 * (1 + 2 ** (SLOT_BITS * values))
+            sums = [sums[0], _plus(self.parties.public, sums[1], more), *sums[2:]]
         told = None
         if job.manifest.key_mode == "threshold":
             signed = {agent: self.messages[message].signed for agent, message in cloud.contributions}
@@ -362,10 +367,9 @@ class Steps:
         return number
 
 
-def _plus(public: PublicKey, ciphertext: str, records: int) -> str:
-    """The ciphertext with so many records more in its first cell."""
+def _plus(public: PublicKey, ciphertext: str, more: int) -> str:
     value = decode_ciphertext(public, decode_base64url(ciphertext, what="sum"))
-    return encode_base64url(encode_ciphertext(public, add_plaintext(public, value, records)))
+    return encode_base64url(encode_ciphertext(public, add_plaintext(public, value, more)))
 
 
 def _receivers(job: Job, kind: MessageType) -> tuple[AgentId, ...]:
