@@ -11,6 +11,7 @@ from hospital_agent.commands import (
     inspecting,
     jobs,
     predicting,
+    protecting,
     running,
     studies,
 )
@@ -21,6 +22,7 @@ app = typer.Typer(
 app.command()(enrolling.init)
 app.command()(enrolling.join)
 app.command()(running.run)
+app.command()(protecting.protect)
 app.command("settings")(inspecting.show_settings)
 app.command()(inspecting.health)
 app.add_typer(studies.studies, name="studies")
@@ -31,6 +33,7 @@ app.command()(jobs.decline)
 app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
 app.command()(predicting.predict)
+app.command()(protecting.classes)
 app.command("check-data")(running.check_data)
 app.command()(jobs.forget)
 app.command()(budget.budget)

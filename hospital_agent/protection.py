@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,9 @@ CREDENTIAL: Final = "privet-key"
 PROTECTION_FILE: Final = "protection"
 _MAX_DOCUMENT_BYTES: Final = 4096
 _OVERHEAD_BYTES: Final = 64
+_LARGE_MAGIC: Final = b"privet-at-rest-pieces-1\n"
+_PIECE_BYTES: Final = 2**26
+_LENGTH_BYTES: Final = 8
 _REMEDY: Final = (
     f"Name the key file in {KEY_FILE}, or hand it over as the credential {CREDENTIAL} (LoadCredential=)."
 )
@@ -94,6 +98,39 @@ class Protection:
             )
         return self.at_rest.open(content, name=name)
 
+    def seal_large(self, content: bytes, name: str) -> bytes:
+        """As `seal`, for content of any length: piece by piece, each under its place among all."""
+        if self.at_rest is None:
+            return content
+        pieces = [content[start : start + _PIECE_BYTES] for start in range(0, len(content), _PIECE_BYTES)]
+        sealed = [
+            self.at_rest.seal(piece, name=_piece_name(name, number, len(pieces)))
+            for number, piece in enumerate(pieces)
+        ]
+        lengths = b"".join(len(piece).to_bytes(_LENGTH_BYTES, "big") for piece in sealed)
+        head = _LARGE_MAGIC + len(sealed).to_bytes(_LENGTH_BYTES, "big")
+        return b"".join([head, lengths, *sealed])
+
+    def open_large(self, content: bytes, name: str) -> bytes:
+        """The inverse of `seal_large`. Raises: InputError: as `open`, or it was cut short."""
+        if not content.startswith(_LARGE_MAGIC):
+            return content
+        numbers = iter(
+            int.from_bytes(content[place : place + _LENGTH_BYTES], "big")
+            for place in range(len(_LARGE_MAGIC), len(content), _LENGTH_BYTES)
+        )
+        count = next(numbers, 0)
+        lengths = list(islice(numbers, count))
+        place, pieces = len(_LARGE_MAGIC) + (1 + count) * _LENGTH_BYTES, []
+        for number, length in enumerate(lengths):
+            pieces.append(self.open(content[place : place + length], _piece_name(name, number, count)))
+            place += length
+        if len(lengths) != count or place != len(content):
+            raise InputError(
+                "this encrypted file was cut short", where=name, remedy="Restore it from a backup."
+            )
+        return b"".join(pieces)
+
     def write(self, path: Path, content: bytes) -> None:
         """Replace a file of the folder, sealed where the folder is encrypted."""
         write_file(path, self.seal(content, self._name(path)))
@@ -106,6 +143,15 @@ class Protection:
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.folder).as_posix()
+
+
+def is_large(content: bytes) -> bool:
+    """Whether this begins as the output of `Protection.seal_large` of an encrypted folder."""
+    return content.startswith(_LARGE_MAGIC)
+
+
+def _piece_name(name: str, number: int, count: int) -> str:
+    return f"{name}, piece {number} of {count}"
 
 
 def find_key_file() -> Path | None:

@@ -65,10 +65,20 @@ def init(
     folder: Folder,
     agent: Annotated[str, typer.Option("--id", help="This hospital's id: 1 to 64 of a-z, 0-9 and -.")],
     cloud: Annotated[str | None, typer.Option(help="The cloud's base URL, if it is known already.")] = None,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            help="Encrypt the folder's private files under this key: 32 bytes (openssl rand -base64 32) or a "
+            "passphrase, in a file elsewhere.",
+        ),
+    ] = None,
 ) -> Report:
     """Make an agent: its keys, its certificate request, its settings and its policy."""
+    from hospital_agent.commands.protecting import UNPROTECTED
     from hospital_agent.keyring import Keyring
     from hospital_agent.policy import TEMPLATE as POLICY_TEMPLATE
+    from hospital_agent.protection import Protection, find_key_file
     from hospital_agent.settings import SETTINGS_FILE, load_settings
     from shared.protocol.enrolment import spoken
 
@@ -78,7 +88,9 @@ def init(
     write_file(folder / SETTINGS_FILE, _SETTINGS_TEMPLATE.format(id=agent, cloud=line).encode())
     write_file(folder / "policy.toml", POLICY_TEMPLATE.encode())
     load_settings(folder)
-    ring = Keyring.create(folder, agent)
+    key_file = key_file or find_key_file()
+    protection = Protection(folder) if key_file is None else Protection.begin(folder, key_file)
+    ring = Keyring.create(folder, agent, protection)
     fingerprint = ring.request_fingerprint(agent)
     request = folder / f"{agent}.csr"
     return Report(
@@ -87,6 +99,7 @@ def init(
             "folder": str(folder),
             "request": str(request),
             "request_sha256": fingerprint,
+            "encrypted": protection.is_on,
         },
         text=(
             f"Agent {agent} is made in {folder}.\n"
@@ -94,6 +107,7 @@ def init(
             f"   {spoken(fingerprint)}\n"
             f"2. Name your records in {folder / SETTINGS_FILE} and your rules in {folder / 'policy.toml'}.\n"
             f"3. With the authority's bundle: privet agent join {folder} --bundle FILE --root-sha256 HEX"
+            f"{'' if protection.is_on else f'{chr(10)}Note: {UNPROTECTED}.'}"
         ),
     )
 

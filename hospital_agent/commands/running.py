@@ -15,6 +15,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
+from hospital_agent.commands.protecting import UNPROTECTED
 from hospital_agent.files import read_file
 from shared.errors import InputError, numbered
 from shared.reports import Report
@@ -37,6 +38,7 @@ def run(folder: Folder) -> None:
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.local_api import Library, create_app, serving
     from hospital_agent.policy import load_policy
+    from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
     from shared.errors import starting
 
@@ -44,6 +46,8 @@ def run(folder: Folder) -> None:
         load_policy(load_settings(folder).policy)
         daemon = Daemon.open(folder)
         _check_data(daemon.office)
+        if not Protection.of(folder).is_on:
+            daemon.office.progress.warn(UNPROTECTED)
     settings = daemon.office.settings
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()

@@ -379,7 +379,10 @@ class Casework:
         case.participation = after
         self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id, received=sealed)
         classes = self.office.predictions_of(case.entry.job)
-        told = f"the classes of the own records are in {classes}" if classes.is_file() else model.told
+        told = model.told
+        if classes.is_file():
+            show = f"privet agent classes {self.office.folder} {case.entry.job[:8]}"
+            told = f"the classes of the own records are in {classes} (encrypted there or not: `{show}`)"
         self.office.progress.tell(f"complete: {told}", job=case.entry.job)
 
 

@@ -18,10 +18,11 @@ from hospital_agent.computing.member import Finished
 from hospital_agent.computing.room import Work
 from hospital_agent.computing.standing import Place, told_anew
 from hospital_agent.daemon.office import Office
-from hospital_agent.files import make_private_folder, write_file
+from hospital_agent.files import make_private_folder
 from hospital_agent.journal import Tally
 from hospital_agent.models import put_shares
 from hospital_agent.policy import check_memory
+from hospital_agent.protection import Protection
 from hospital_agent.records import Snapshot
 from shared.errors import InputError
 from shared.mpc.ring import Words
@@ -91,7 +92,7 @@ class Kept:
         lines.writerows(
             (n, self.classes[index]) for n, index in enumerate(json.loads(text)["classes"], start=1)
         )
-        write_file(self.predictions, out.getvalue().encode())
+        Protection.of(self.predictions.parent.parent).write(self.predictions, out.getvalue().encode())
 
 
 def own_blocks(blocks: list[Words], records: int) -> list[Words]:

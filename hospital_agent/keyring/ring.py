@@ -63,15 +63,15 @@ class Keyring:
     _ciphers: dict[KeyId, RoundKeys] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def create(cls, folder: Path, agent: str) -> Self:
-        """Fresh keys in `folder` (0700) and the request `<id>.csr` beside them.
+    def create(cls, folder: Path, agent: str, protection: Protection | None = None) -> Self:
+        """Fresh keys in `folder` (0700) and the request `<id>.csr` beside them. Args: protection: None for plain files.
 
         Raises: InputError: a name that no agent may have, or there are keys already.
         """
         cls.check_new(folder, agent)
         ring = cls(folder, IdentityKey.generate(), agreement.generate_private())
         make_private_folder(folder / "keys")
-        protection = Protection.of(folder)
+        protection = protection or Protection(folder)
         protection.write(folder / IDENTITY_FILE, ring.identity.to_pem())
         protection.write(folder / SEALING_FILE, ring.sealing_private.hex().encode() + b"\n")
         sealing_public = agreement.public_of(ring.sealing_private).hex()

@@ -4,7 +4,8 @@ File: magic, u32 length of the header, header (canonical JSON: rows, schema hash
 of 64 bytes; four bytes (little-endian) a code in fixed point, column after column; one byte a code of the attributes of
 listed values, column after column, the classes last. The file is written once, synced, renamed into place, mode 0600.
 Its hash is SHA-256 of all its bytes; the salt in them keeps a small hospital's hash from being guessed. After a restart
-the file is opened again by that hash; the source is not read a second time.
+the file is opened again by that hash; the source is not read a second time. Where the agent's folder is encrypted, so
+is the file; its hash is that of the opened bytes, which are then held in memory.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import rfc8785
 from numpy.typing import NDArray
 
+from hospital_agent.protection import Protection, is_large
 from hospital_agent.records.counting import count_codes
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.rows import RecordRows
@@ -71,14 +73,15 @@ class CodedSnapshot:
         path = directory / f"{sha256}.codes"
         if not path.is_file():
             raise InputError("the frozen records are gone.", where=path.name, remedy=_REMEDY)
-        if _hash_of(path) != sha256:
+        raw = _mapped_or_opened(path)
+        if hashlib.sha256(raw.data).hexdigest() != sha256:
             raise InputError("the frozen records were altered.", where=path.name, remedy=_REMEDY)
-        header, start = _read_header(path)
+        header, start = _read_header(raw)
         if header["schema"] != schema_sha256(schema):
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
         rows = int(header["rows"])
         measured = sum(attribute.fixed_point is not None for attribute in schema.attributes)
-        body = np.asarray(np.memmap(path, dtype=np.uint8, mode="r", offset=start))
+        body = raw[start:]
         codes = body[4 * measured * rows :].reshape(len(schema.attributes) - measured + 1, rows)
         numbers = body[: 4 * measured * rows].view("<u4").reshape(measured, rows)
         return cls(sha256, rows, tuple(header["notes"]), schema, codes, numbers)
@@ -121,8 +124,21 @@ def _store(directory: Path, preamble: bytes, *arrays: NDArray[Any]) -> str:
     digest = hashlib.sha256()
     for piece in pieces:
         digest.update(piece)
-    write_once(directory / f"{digest.hexdigest()}.codes", pieces)
+    path = directory / f"{digest.hexdigest()}.codes"
+    protection = Protection.of(directory.parent)
+    if protection.is_on:
+        pieces = [protection.seal_large(b"".join(pieces), path.name)]
+    write_once(path, pieces)
     return digest.hexdigest()
+
+
+def _mapped_or_opened(path: Path) -> NDArray[np.uint8]:
+    """The bytes of a snapshot: of a plain file without reading it whole, of an encrypted one in memory."""
+    with path.open("rb") as stream:
+        if not is_large(stream.read(_ALIGNMENT)):
+            return np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+    content = Protection.of(path.parent.parent).open_large(path.read_bytes(), path.name)
+    return np.frombuffer(content, dtype=np.uint8)
 
 
 def _bytes_of(array: NDArray[Any]) -> memoryview:
@@ -137,16 +153,10 @@ def _preamble(header: dict[str, Any]) -> bytes:
     return raw + b" " * (-len(raw) % _ALIGNMENT)
 
 
-def _read_header(path: Path) -> tuple[dict[str, Any], int]:
+def _read_header(raw: NDArray[np.uint8]) -> tuple[dict[str, Any], int]:
     """The header of a file whose hash was right, and where its codes begin."""
-    with path.open("rb") as stream:
-        stream.seek(len(_MAGIC))
-        (length,) = struct.unpack(">I", stream.read(4))
-        header = json.loads(stream.read(length))
-    end = len(_MAGIC) + 4 + length
+    start = len(_MAGIC) + 4
+    (length,) = struct.unpack(">I", raw[len(_MAGIC) : start].tobytes())
+    header = json.loads(raw[start : start + length].tobytes())
+    end = start + length
     return header, end + -end % _ALIGNMENT
-
-
-def _hash_of(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import rfc8785
 
+from hospital_agent.protection import Protection
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256, write_once
 from hospital_agent.records.source import DataSettings
@@ -112,7 +113,8 @@ class SqlSource:
         )
         sha256 = hashlib.sha256(document).hexdigest()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        write_once(self._path(sha256), [document])
+        path = self._path(sha256)
+        write_once(path, [Protection.of(self.directory.parent).seal(document, path.name)])
         return self._noted(schema, sha256)
 
     def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
@@ -123,7 +125,8 @@ class SqlSource:
 
     def _noted(self, schema: Schema, sha256: str) -> SqlSnapshot:
         path = self._path(sha256)
-        document = path.read_bytes() if path.is_file() else b""
+        kept = path.read_bytes() if path.is_file() else b""
+        document = Protection.of(self.directory.parent).open(kept, path.name)
         if hashlib.sha256(document).hexdigest() != sha256:
             raise InputError(
                 "the note of the frozen records is gone or altered.", where=path.name, remedy=_REMEDY
