@@ -46,6 +46,7 @@ class Part(StrEnum):
     MPC_PRIMITIVES = "mpc-primitives"
     ID3 = "id3"
     GAIN_RATIO = "gain-ratio"
+    LOAD = "load"
     ALL = "all"
 
 
@@ -56,6 +57,7 @@ class Bench:
     key_bits: tuple[int, ...]
     quick: bool
     long: bool
+    soak: bool
     svg: Path
     mpc_svg: Path
     console: Console = field(default_factory=lambda: Console(width=WIDTH, highlight=False))
@@ -133,14 +135,22 @@ class Bench:
         self._draw(self.mpc_svg, found.plot())
         self.found["gain_ratio"] = found.figures()
 
+    def load(self) -> None:
+        """Three replicas of the cloud, with hospitals by the hundred. Needs nginx and PostgreSQL."""
+        from bench.load import measure_load, print_load
+
+        found = measure_load(quick=self.quick, soak=self.soak)
+        print_load(found, self.console)
+        self.found["load"] = found.document()
+
     def _draw(self, file: Path, text: str) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         self.console.print(f"plot: {file}")
 
     def steps(self, part: Part) -> list[Callable[[], None]]:
-        """The measurements of a part, in order."""
-        order = tuple(each for each in Part if each is not Part.ALL)
+        """The measurements of a part, in order; `load` loads a whole machine and is asked for by itself."""
+        order = tuple(each for each in Part if each not in (Part.ALL, Part.LOAD))
         return [getattr(self, each.name.lower()) for each in (order if part is Part.ALL else (part,))]
 
 
@@ -155,6 +165,9 @@ def main(
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: about a minute.")] = False,
     long: Annotated[
         bool, typer.Option("--long", help="gain-ratio: up to a million rows; some ten minutes.")
+    ] = False,
+    soak: Annotated[
+        bool, typer.Option("--soak", help="load: also ten minutes of jobs, for the memory.")
     ] = False,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Also write all figures to FILE.")
@@ -172,7 +185,7 @@ def main(
         raise typer.BadParameter("a Paillier key has 2048, 3072 or 4096 bits", param_hint="--key-bits")
     if quick and long:
         raise typer.BadParameter("a run is quick or long, not both", param_hint="--long")
-    bench = Bench(chosen, quick, long, svg, mpc_svg)
+    bench = Bench(chosen, quick, long, soak, svg, mpc_svg)
     bench.console.print(describe_machine())
     begun = time.monotonic()
     for step in bench.steps(part):

