@@ -31,7 +31,6 @@ from shared.errors import InputError, TemporaryError
 TABLE_MODULES: Final = (people_tables, study_tables)
 """Modules beside `tables` whose import adds their tables to `Base`."""
 _REMEDY: Final = "Run: privet cloud migrate FOLDER"
-_NEWER_REMEDY: Final = "Run the version of Privet that migrated this database, or a newer one."
 _CLOSED: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)
 _NEWER: Final = (
     "Run the version of Privet that wrote it, or a newer one; going back, let that version take its steps back first: "
@@ -118,6 +117,7 @@ def refuse_newer(found: SchemaState) -> None:
             f"the database is at revision {found.current}, this version knows revisions up to {found.head}",
             where="database_url",
             remedy=f"{_NEWER}{found.head}",
+            number="C013",
         )
 
 
@@ -155,23 +155,19 @@ def _name(difference: object) -> str:
     return " ".join(str(part) for part in parts[:4]) if isinstance(parts, tuple) else str(parts)
 
 
-def require_current(database: Database) -> None:
-    """Raises: InputError: the tables are not those of this code."""
+def require_current(database: Database) -> SchemaState:
+    """Where the database stands, if this code can work with it. Raises: InputError: it cannot."""
     found = state(database)
-    if not found.is_current:
-        was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
-        newer = found.current is not None and not _is_known(found.current)
-        raise InputError(
-            f"the database {was}, this version needs {found.head}",
-            where="database_url",
-            remedy=_NEWER_REMEDY if newer else _REMEDY,
-            number="C013" if newer else "C012",
-        )
-
-
-def _is_known(revision: str) -> bool:
-    scripts = ScriptDirectory.from_config(_config())
-    return any(step.revision == revision for step in scripts.walk_revisions())
+    if found.is_usable:
+        return found
+    refuse_newer(found)
+    was = "has no tables yet" if found.current is None else f"is at revision {found.current}"
+    raise InputError(
+        f"the database {was}, this version needs {found.head}",
+        where="database_url",
+        remedy=_REMEDY,
+        number="C012",
+    )
 
 
 def _unusable(error: DatabaseError) -> Exception:
