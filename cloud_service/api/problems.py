@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from cloud_service.service.provider import ProviderError
 from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.refusals import (
     ConflictError,
@@ -66,6 +67,7 @@ TITLES: Final[Mapping[str, str]] = {
     "audit_unavailable": "Nothing can be recorded now",
     "invalid_input": "The input breaks a rule",
     "not_signed_in": "A token is needed",
+    "provider_unavailable": "The identity provider cannot be used now",
     "forbidden": "Not allowed to this role",
     "not_published": "Not published",
     "not_found": "Not found",
@@ -151,6 +153,8 @@ def _temporary(request: Request, error: Exception) -> Response:
 
 def _temporary_parts(error: TemporaryError) -> tuple[int, str, str, Mapping[str, str]]:
     headers = {"Retry-After": str(max(1, round(error.retry_after_seconds or 1.0)))}
+    if isinstance(error, ProviderError):
+        return 503, "provider_unavailable", str(error), headers
     if isinstance(error, RateLimitedError | AuditUnavailableError):
         return STATUS[error.code], error.code.value, str(error), headers
     return 503, "audit_unavailable", "try later", headers

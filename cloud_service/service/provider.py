@@ -5,6 +5,7 @@ Every address must be https (http on this machine only), answers are bounded, re
 
 from __future__ import annotations
 
+import ssl
 import threading
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -39,6 +40,7 @@ class Provider:
         self._lock = threading.Lock()
         self._metadata: OpenIDProviderMetadata | None = None
         self._keys: KeySet | None = None
+        self._context: ssl.SSLContext | None = None
 
     def endpoint(self, name: str) -> str:
         """One of its addresses. Raises: ProviderError."""
@@ -90,12 +92,14 @@ class Provider:
         known = (self._metadata or {}).get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
         return "client_secret_basic" if "client_secret_basic" in known else "client_secret_post"
 
+    def _client(self) -> httpx.Client:
+        if self._context is None:  # reading the system's authorities takes longer than all the rest
+            self._context = ssl.create_default_context()
+        return httpx.Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False, verify=self._context)
+
     def _send(self, method: str, url: str, **parts: Any) -> httpx.Response:
         try:
-            with (
-                httpx.Client(timeout=_TIMEOUT_SECONDS, follow_redirects=False) as client,
-                client.stream(method, url, **parts) as answer,
-            ):
+            with self._client() as client, client.stream(method, url, **parts) as answer:
                 content = b""
                 for chunk in answer.iter_bytes():
                     content += chunk
