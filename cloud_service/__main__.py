@@ -7,7 +7,15 @@ from typing import Annotated
 
 import typer
 
-from cloud_service import commands, disclosing, inspecting, people_commands, study_commands, upkeep
+from cloud_service import (
+    commands,
+    disclosing,
+    inspecting,
+    people_commands,
+    protecting,
+    study_commands,
+    upkeep,
+)
 from cloud_service.places import Folder
 from shared.reports import Report
 
@@ -19,26 +27,46 @@ app.add_typer(people_commands.tokens, name="token")
 app.add_typer(study_commands.studies, name="study")
 app.add_typer(commands.jobs, name="job")
 upkeep.add_to(app)
+protecting.add_to(app)
 disclosing.add_to(app)
 inspecting.add_to(app)
 
 
 @app.command()
-def init(folder: Folder) -> Report:
+def init(
+    folder: Folder,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            help="Encrypt the private keys under this one: 32 bytes (openssl rand -base64 32) or a passphrase, in a "
+            "file elsewhere.",
+        ),
+    ] = None,
+) -> Report:
     """Make the folder: two keys, the certificate request, and settings to edit."""
+    from cloud_service.protecting import UNPROTECTED
+    from cloud_service.protection import PROTECTION_FILE
     from cloud_service.service import folder as folders
     from shared.protocol.enrolment import request_fingerprint, spoken
 
-    subject = folders.create(folder)
+    subject = folders.create(folder, key_file)
+    encrypted = (folder / PROTECTION_FILE).is_file()
     request = folder / folders.REQUEST_FILE
     fingerprint = request_fingerprint(subject)
     return Report(
-        document={"folder": str(folder), "request": str(request), "request_fingerprint": fingerprint},
+        document={
+            "folder": str(folder),
+            "request": str(request),
+            "request_fingerprint": fingerprint,
+            "encrypted": encrypted,
+        },
         text=(
             f"Made {folder} with the cloud's keys and settings.\n"
             f"Request fingerprint: {spoken(fingerprint)}\n"
             f"Next: give {request} to the trusted authority (privet authority certify), compare the fingerprint,\n"
             f"then: privet cloud join {folder} --bundle cloud.bundle --root-sha256 FINGERPRINT"
+            f"{'' if encrypted else f'{chr(10)}Note: {UNPROTECTED}.'}"
         ),
     )
 
@@ -116,8 +144,12 @@ def serve(
     ] = None,
 ) -> None:
     """Serve agents and people until stopped (Ctrl-C or SIGTERM)."""
+    import structlog
+
     from cloud_service.api.server import run
     from cloud_service.app import create_app, prepare
+    from cloud_service.protecting import UNPROTECTED
+    from cloud_service.protection import Protection
     from cloud_service.service import logs
     from cloud_service.service.services import unix_time
     from cloud_service.settings import check_listening, load_settings
@@ -130,4 +162,6 @@ def serve(
         services.membership.check_clock(unix_time())
         application = create_app(services)
     logs.configure()
+    if not Protection.of(folder).is_on:
+        structlog.get_logger().warning("not encrypted", remedy=UNPROTECTED)
     run(application, settings, services.notifier.close)

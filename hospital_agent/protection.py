@@ -25,7 +25,7 @@ from shared.crypto.at_rest import (
     parse_secret,
     unlock,
 )
-from shared.errors import InputError
+from shared.errors import InputError, numbered
 
 KEY_FILE: Final = f"{PREFIX}KEY_FILE"
 CREDENTIAL: Final = "privet-key"
@@ -53,13 +53,14 @@ class Protection:
         path = folder / PROTECTION_FILE
         if not path.is_file():
             return cls(folder)
-        key_file = find_key_file()
-        if key_file is None:
-            raise InputError(
-                "this folder is encrypted and no key was given", where=str(folder), remedy=_REMEDY
-            )
-        document = read_file(path, max_bytes=_MAX_DOCUMENT_BYTES, remedy="Restore it from a backup.")
-        return cls(folder, unlock(document, read_secret(key_file, folder), where=str(path)))
+        with numbered("A021"):
+            key_file = find_key_file()
+            if key_file is None:
+                raise InputError(
+                    "this folder is encrypted and no key was given", where=str(folder), remedy=_REMEDY
+                )
+            document = read_file(path, max_bytes=_MAX_DOCUMENT_BYTES, remedy="Restore it from a backup.")
+            return cls(folder, unlock(document, read_secret(key_file, folder), where=str(path)))
 
     @classmethod
     def begin(cls, folder: Path, key_file: Path) -> Protection:

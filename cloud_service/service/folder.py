@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from cloud_service.protection import PROTECTION_FILE, Protection, find_key_file, renewed
 from cloud_service.settings import SETTINGS_FILE, TEMPLATE
 from shared.crypto import certificates
 from shared.crypto.certificates import Role, Subject
@@ -50,10 +51,11 @@ class CloudKeyPair:
         self._found.pop(fingerprint, None)
 
 
-def create(folder: Path) -> Subject:
+def create(folder: Path, key_file: Path | None = None) -> Subject:
     """Make the folder (0700) with fresh keys (0600), the certificate request and commented settings.
 
-    Raises: InputError: there are keys already.
+    Args: key_file: to encrypt the keys under; None for the one that the surroundings name, if they do.
+    Raises: InputError: there are keys already, or no key in the file.
     """
     if (folder / IDENTITY_FILE).exists() or (folder / RSA_FILE).exists():
         raise InputError(
@@ -67,8 +69,13 @@ def create(folder: Path) -> Subject:
     request = certificates.create_request(
         keys.identity, CLOUD, Role.CLOUD, keys.unwrapping.public.fingerprint
     )
-    _write(folder / IDENTITY_FILE, keys.identity.to_pem(), 0o600)
-    _write(folder / RSA_FILE, keys.unwrapping.to_pem(), 0o600)
+    key_file = key_file or find_key_file()
+    protection = Protection()
+    if key_file is not None:
+        protection, document = renewed(folder, key_file)
+        _write(folder / PROTECTION_FILE, document, 0o600)
+    _write(folder / IDENTITY_FILE, protection.seal(keys.identity.to_pem(), IDENTITY_FILE), 0o600)
+    _write(folder / RSA_FILE, protection.seal(keys.unwrapping.to_pem(), RSA_FILE), 0o600)
     _write(folder / REQUEST_FILE, request, 0o644)
     if not (folder / SETTINGS_FILE).exists():
         _write(folder / SETTINGS_FILE, TEMPLATE.encode(), 0o600)
@@ -101,7 +108,8 @@ def _rsa_files(folder: Path) -> list[Path]:
 def add_rsa_key(folder: Path) -> UnwrappingKey:
     """A new RSA key beside the others, `rsa-` and the start of its fingerprint; on disk before this returns."""
     key = UnwrappingKey.generate()
-    _write(folder / f"rsa-{key.public.fingerprint[:16]}.pem", key.to_pem(), 0o600)
+    path = folder / f"rsa-{key.public.fingerprint[:16]}.pem"
+    _write(path, Protection.of(folder).seal(key.to_pem(), path.name), 0o600)
     return key
 
 
@@ -119,6 +127,28 @@ def delete_rsa_key(folder: Path, fingerprint: str) -> str | None:
             path.unlink(missing_ok=True)
             return path.name
     return None
+
+
+def protect(folder: Path, key_file: Path) -> None:
+    """Encrypt the private keys of a folder, or change the key that opens them.
+
+    Raises: InputError: no key in the file, or the present one is not at hand.
+    """
+    protection, document = renewed(folder, key_file)
+    _write(folder / PROTECTION_FILE, document, 0o600)
+    _convert(folder, protection, protection)
+
+
+def unprotect(folder: Path) -> None:
+    """Keep the private keys of a folder as plain files again. Raises: InputError: its key is not at hand."""
+    _convert(folder, Protection.of(folder), Protection())
+    (folder / PROTECTION_FILE).unlink(missing_ok=True)
+
+
+def _convert(folder: Path, before: Protection, after: Protection) -> None:
+    for path in (folder / IDENTITY_FILE, *_rsa_files(folder)):
+        content = before.open(read_file(path, _MAX_KEY_BYTES, "Make the keys first."), path.name)
+        _write(path, after.seal(content, path.name), 0o600)
 
 
 def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:
@@ -143,7 +173,7 @@ def _read_private(path: Path) -> bytes:
             remedy=f"Run: chmod 600 {path}",
             number="C008",
         )
-    return content
+    return Protection.of(path.parent).open(content, path.name)
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:

@@ -1,0 +1,57 @@
+"""`privet cloud protect`: encrypting the private keys of the cloud's folder, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cloud_service.places import Folder
+from shared.errors import InputError
+from shared.reports import Report
+
+UNPROTECTED = (
+    "the private keys of this folder are not encrypted: `privet cloud protect` with a key file does it"
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """The command, among the cloud's others."""
+    app.command()(protect)
+
+
+def protect(
+    folder: Folder,
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            help="A file outside of the folder with 32 bytes (openssl rand -base64 32) or a passphrase. Of a folder "
+            "that is encrypted already it becomes the new key.",
+        ),
+    ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Decrypt the folder, by the key that is at hand.")
+    ] = False,
+) -> Report:
+    """Encrypt the private keys of a cloud's folder. Restart every replica with the key afterwards."""
+    from cloud_service.protection import KEY_FILE
+    from cloud_service.service import folder as folders
+
+    if (key_file is None) != remove:
+        raise InputError(
+            "expected a key file, or --remove", where="--key-file", remedy="Give one of the two."
+        )
+    if key_file is None:
+        folders.unprotect(folder)
+        return Report(
+            {"folder": str(folder), "encrypted": False}, f"The private keys of {folder} are as plain files."
+        )
+    folders.protect(folder, key_file)
+    text = (
+        f"The private keys of {folder} are encrypted. Keep a copy of the key apart from the folder's backups, and the "
+        f"file `protection` with the keys: without both they are lost.\n"
+        f"Next: {KEY_FILE}={key_file} privet cloud serve {folder}"
+    )
+    return Report({"folder": str(folder), "encrypted": True}, text)
