@@ -6,6 +6,7 @@ Answers and consents carry their own signatures, so they are evidence whoever br
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,10 +81,14 @@ class Governance:
         return agent
 
     def lines(self, agent: AgentId) -> StudyLines:
-        """The studies that invite the agent."""
+        """The studies that invite the agent, which is known from now on to read them."""
         with self.database.read() as connection:
             change = governance.newest_change(connection)
             rows = governance.documents_of(connection, agent)
+            is_known = agent in governance.readers(connection)
+        if not is_known:
+            with suppress(IntegrityError), self.database.write() as connection:
+                governance.note_reader(connection, agent, self.clock())
         lines = [StudyLine(id=row.study, sha256=row.sha256, closed=row.closed or 0) for row in rows]
         return StudyLines(change=change, studies=lines)
 

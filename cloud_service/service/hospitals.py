@@ -11,7 +11,7 @@ from sqlalchemy import Row
 from cloud_service.service.admission import Admission
 from cloud_service.service.presence import Presence
 from cloud_service.service.refusals import UnknownThingError
-from cloud_service.store import directory
+from cloud_service.store import directory, governance
 from cloud_service.store.database import Database
 from shared.crypto import certificates
 from shared.errors import PeerError
@@ -60,6 +60,7 @@ class Hospitals:
         }
         with self.database.write() as connection:
             directory.put_hospital(connection, certificate.id, values, self.clock())
+            governance.forget_reader(connection, certificate.id)  # it may be of another version now
         return self.get(certificate.id)
 
     def get(self, agent: str) -> HospitalView:

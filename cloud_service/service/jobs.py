@@ -120,8 +120,7 @@ class Jobs:
             "expires": now + plan.deadlines.invite_seconds,
             "secret": secret,
             "noise": None if plan.noise is None else plan.noise.spec(),
-            "study_sha256": None if terms is None else terms.document.sha256,
-            "consents": None if terms is None else list(terms.consents) or None,
+            **({} if terms is None else terms.named_to(invited)),
         }
         try:
             manifest = Manifest(**rules)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
@@ -34,11 +34,21 @@ PENDING: Final = "pending"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A study that takes jobs. `states`: of its members, as `STATE_OF` has them. `consents`: for the manifest."""
+    """A study that takes jobs. `states`: of its members, as `STATE_OF` has them. `consents`: for the manifest.
+
+    `readers`: hospitals whose agents know of documents; those of the version before refuse manifests that name one.
+    """
 
     document: StudyDocument
     states: Mapping[str, str]
     consents: Sequence[SignedConsent]
+    readers: Collection[str]
+
+    def named_to(self, invited: Sequence[str]) -> dict[str, Any]:
+        """The manifest's members about the study; none while an agent is invited that does not know them."""
+        if not set(invited) <= set(self.readers):
+            return {}
+        return {"study_sha256": self.document.sha256, "consents": list(self.consents) or None}
 
     @property
     def candidates(self) -> frozenset[str]:
@@ -140,7 +150,8 @@ def terms_of(connection: Connection, study: str, now: int) -> Terms | None:
     if governance.jobs_begun(connection, study) >= document.max_jobs:
         raise ConflictError(f"study {study} has had its {document.max_jobs} jobs: create another one")
     states = states_of(connection, document)
-    return Terms(document, states, consents_for(connection, document.sha256))
+    consents = consents_for(connection, document.sha256)
+    return Terms(document, states, consents, governance.readers(connection))
 
 
 def states_of(connection: Connection, document: StudyDocument) -> dict[str, str]:

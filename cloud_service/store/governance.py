@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
 
-from cloud_service.store.study_tables import StudyAnswerRow, StudyConsentRow, StudyDocumentRow, StudyMember
+from cloud_service.store.study_tables import (
+    StudyAnswerRow,
+    StudyConsentRow,
+    StudyDocumentRow,
+    StudyMember,
+    StudyReader,
+)
 from cloud_service.store.tables import JobMember, JobRow, table_of
 from shared.protocol.states import TERMINAL_CLOUD_STATES
 
 _DOCUMENTS: Final = table_of(StudyDocumentRow)
 _MEMBERS: Final = table_of(StudyMember)
+_READERS: Final = table_of(StudyReader)
 _ANSWERS: Final = table_of(StudyAnswerRow)
 _CONSENTS: Final = table_of(StudyConsentRow)
 _JOBS: Final = table_of(JobRow)
@@ -71,6 +78,21 @@ def documents_of(connection: Connection, agent: str) -> list[Row[Any]]:
 def studies_of(connection: Connection, agent: str) -> frozenset[str]:
     """Studies whose documents invite a hospital."""
     return frozenset(connection.scalars(_STUDIES_OF, {"agent": agent}))
+
+
+def readers(connection: Connection) -> frozenset[str]:
+    """Hospitals whose agents know of documents."""
+    return frozenset(connection.scalars(select(_READERS.c.agent)))
+
+
+def note_reader(connection: Connection, agent: str, now: int) -> None:
+    """The hospital's agent has asked for documents. Raises: IntegrityError: that is known."""
+    connection.execute(insert(_READERS), {"agent": agent, "since": now})
+
+
+def forget_reader(connection: Connection, agent: str) -> None:
+    """The hospital's agent has to show again that it knows of documents."""
+    connection.execute(delete(_READERS).where(_READERS.c.agent == agent))
 
 
 def newest_change(connection: Connection) -> int:

@@ -36,6 +36,15 @@ class StudyMember(Base):
     agent: Mapped[Name] = mapped_column(primary_key=True, index=True)
 
 
+class StudyReader(Base):
+    """A hospital whose agent has asked for documents since it registered last, so it knows of them."""
+
+    __tablename__ = "study_readers"
+
+    agent: Mapped[Name] = mapped_column(primary_key=True)
+    since: Mapped[Seconds]
+
+
 class StudyAnswerRow(Base):
     """One signed answer; of each hospital the one with the greatest `time` counts. None is ever changed."""
 

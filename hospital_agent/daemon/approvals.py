@@ -17,13 +17,15 @@ from shared.wire.manifest import Manifest
 
 
 def study_refusal(office: Office, casework: Casework, manifest: Manifest) -> Refusal | None:
-    """Why a job cannot run under its study here, or None. A job of a study without documents is another matter."""
+    """Why a job cannot run under its study here, or None.
+
+    A document that was shown binds every job of its study, also one that does not name it. A job of a study that has
+    shown none is another matter.
+    """
     entry = studies.study(office.journal, manifest.study)
-    if manifest.study_sha256 is None:
-        if entry is None:
-            return None
-        return Refusal(DECLINED, f"The job names no document, and study {manifest.study} has one.")
-    if entry is None or entry.sha256 != manifest.study_sha256:
+    if manifest.study_sha256 is None and entry is None:
+        return None
+    if entry is None or manifest.study_sha256 not in (None, entry.sha256):
         return Refusal(DECLINED, f"The cloud has not shown the document of study {manifest.study}.")
     reason = _not_now(entry, int(office.clock())) or _too_many(entry, casework, manifest)
     if reason is None:
@@ -33,7 +35,7 @@ def study_refusal(office: Office, casework: Casework, manifest: Manifest) -> Ref
 
 def is_decided(office: Office, manifest: Manifest) -> bool:
     """Whether no person needs to be asked about this very job: the rules decide, or its study was approved."""
-    if office.policy.approval == "study" and manifest.study_sha256 is not None:
+    if office.policy.approval == "study":
         return studies.states(office.journal).get(manifest.study) is StudyState.APPROVED
     return office.policy.approval == "automatic"
 
@@ -44,7 +46,7 @@ def ended_by(office: Office, casework: Casework) -> list[str]:
     return [
         job
         for job, case in casework.cases.items()
-        if case.participation.manifest.study_sha256 and states.get(case.entry.study) in REFUSED
+        if states.get(case.entry.study) in REFUSED
     ]
 
 

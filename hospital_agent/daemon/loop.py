@@ -239,6 +239,7 @@ class Daemon:
         self._tell_of_certificate()
         self._renew_federation()
         wait = _REFRESH_SECONDS if self._register() else _UNREGISTERED_SECONDS
+        self.studies.look_again()
         self.client.traffic.drain()
         self._refreshed = time.monotonic() + wait - _REFRESH_SECONDS
 

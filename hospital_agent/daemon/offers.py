@@ -74,7 +74,7 @@ class OfferDesk:
         elif is_decided(self.office, manifest):
             self._accept(entry, manifest, inbox_id)
         else:
-            self._ask(entry, manifest, inbox_id)
+            self._ask(entry, inbox_id)
 
     def note_refused(self, sealed: Sealed, error: PeerError) -> None:
         """Inside a transaction: an offer that does not hold gets no answer, but people can see why."""
@@ -173,8 +173,6 @@ class OfferDesk:
             if state is StudyState.PENDING:
                 continue
             manifest = manifest_of(entry)
-            if manifest.study_sha256 is None:
-                continue
             refusal = self._refusal(manifest)
             if refusal is not None:
                 self._decline(entry, manifest, refusal, None)
@@ -189,11 +187,11 @@ class OfferDesk:
         cloud = decode_base64url(manifest.cloud_certificate, what="cloud_certificate")
         check_time(certificates.verify(cloud, root), now)
 
-    def _ask(self, entry: JobEntry, manifest: Manifest, inbox_id: int) -> None:
+    def _ask(self, entry: JobEntry, inbox_id: int) -> None:
         journal = self.office.journal
         folder, study = self.office.folder, entry.study
         answer = f"`privet agent approve {folder} {entry.job[:8]}` or `decline`"
-        if self.office.policy.approval == "study" and manifest.study_sha256 is not None:
+        if self.office.policy.approval == "study" and study in studies.states(journal):
             of_study = f"`privet agent studies approve {folder} {study}` or `decline`"
             answer = f"{of_study} for the study, {answer} for this job alone"
         with journal.transaction():

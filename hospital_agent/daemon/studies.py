@@ -63,6 +63,10 @@ class StudyDesk:
         else:
             self.client.consent(word.study, SignedConsent.model_validate_json(word.raw))
 
+    def look_again(self) -> None:
+        """Fetch the list with the next poll, whether or not the cloud says that something is new."""
+        self._change = None
+
     def renew(self) -> None:
         """Fetch what is new, if the last poll said that something is.
 

@@ -33,6 +33,12 @@ def upgrade() -> None:
     )
     op.create_index("ix_study_members_agent", "study_members", ["agent"])
     op.create_table(
+        "study_readers",
+        sa.Column("agent", sa.String(length=64), nullable=False),
+        sa.Column("since", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("agent", name="pk_study_readers"),
+    )
+    op.create_table(
         "study_answers",
         sa.Column("id", _ROW_ID, nullable=False),
         sa.Column("study", sa.String(length=64), nullable=False),
@@ -71,5 +77,11 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    for table in ("study_consents", "study_answers", "study_members", "study_documents"):
+    for table in (
+        "study_consents",
+        "study_answers",
+        "study_readers",
+        "study_members",
+        "study_documents",
+    ):
         op.drop_table(table)

@@ -87,7 +87,10 @@ def verify_answer(signed: SignedAnswer, public_key: bytes) -> StudyAnswer:
 
 
 def outside(document: StudyDocument, manifest: Manifest) -> str | None:
-    """The first way in which a job does more than the document allows, as a sentence; None where it keeps to it."""
+    """The first way in which a job does more than the document allows, as a sentence; None where it keeps to it.
+
+    A job need not name the document: it may invite agents of a version that does not know of documents.
+    """
     return (
         _another_study(document, manifest)
         or _smaller(document, manifest)
@@ -100,7 +103,10 @@ def _another_study(document: StudyDocument, manifest: Manifest) -> str | None:
     strangers = sorted(set(manifest.invited) - set(document.members))
     wrong = [
         (manifest.study != document.id, "The job is of another study."),
-        (manifest.study_sha256 != document.sha256, "The job names another document of the study."),
+        (
+            manifest.study_sha256 not in (None, document.sha256),
+            "The job names another document of the study.",
+        ),
         (manifest.question != document.question, "The job asks another question."),
         (manifest.schema_ != document.schema_, "The job has other attributes or classes."),
         (
