@@ -31,6 +31,8 @@ and are named like the setting, with two underscores for a dot; they are looked 
 | settings: the file in the variable | `PRIVET_CLOUD_CONFIG` | `PRIVET_AGENT_CONFIG` |
 | else in the folder | `cloud.toml` | `agent.toml` |
 | else, for the default folder | `/etc/privet/cloud.toml` | `/etc/privet/agent.toml` |
+| key of an encrypted folder: the file in the variable | `PRIVET_CLOUD_KEY_FILE` | `PRIVET_AGENT_KEY_FILE` |
+| else what systemd hands over | credential `privet-key` | credential `privet-key` |
 
 ## Cloud
 
