@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -26,6 +27,7 @@ _MAX_BYTES: Final = 2**12
 _AT_ONCE: Final = 2
 """Passwords tried at once: each takes 64 MiB and a processor for a moment, in a thread that no agent waits for."""
 _WAITING: Final = 20
+Result = TypeVar("Result")
 NO_STORE: Final = {"Cache-Control": "no-store"}
 
 
@@ -41,6 +43,20 @@ class SignInIn(BaseModel):
     name: Annotated[str, Field(min_length=1, max_length=64)]
     password: Annotated[SecretStr, Field(min_length=1, max_length=256)]
     code: Annotated[SecretStr, Field(max_length=16)] = SecretStr("")
+
+
+class PasswordIn(BaseModel):
+    """The password that one has."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    password: Annotated[SecretStr, Field(min_length=1, max_length=256)]
+
+
+class NewPasswordIn(PasswordIn):
+    """And the one to come: 12 to 256 characters, none of the commonest."""
+
+    new_password: Annotated[SecretStr, Field(min_length=1, max_length=256)]
 
 
 class SessionOut(BaseModel):
@@ -97,9 +113,6 @@ async def sign_in(
     One answer to whatever is wrong. Too many failures of a name or an address have to wait (`Retry-After`). Operators,
     coordinators and stewards need a second factor: without one they get its address, and then sign in with a code.
     """
-    places: anyio.CapacityLimiter = request.app.state.sign_ins
-    if places.statistics().tasks_waiting >= _WAITING:
-        raise RateLimitedError("many people sign in just now; try again", retry_after_seconds=2)
     attempt = partial(
         services.people.sign_in.sign_in,
         given.name,
@@ -107,7 +120,7 @@ async def sign_in(
         given.code.get_secret_value(),
         address_of(request),
     )
-    found = await anyio.to_thread.run_sync(attempt, limiter=places)
+    found = await _in_its_place(request, attempt)
     response.headers.update(NO_STORE)
     return EnrolmentOut(second_factor=found.address) if isinstance(found, Enrolment) else session_out(found)
 
@@ -125,6 +138,44 @@ def me(response: Response, caller: Anybody) -> MeOut:
     """Name, roles, and what they permit."""
     response.headers.update(NO_STORE)
     return MeOut(**_of(caller), permissions=sorted(caller.permissions))
+
+
+@router.post(
+    "/v1/me/password",
+    status_code=204,
+    summary="Change one's password",
+    responses=responses(401, 409, 422, 429, 503),
+)
+async def change_password(request: Request, services: Use, caller: Anybody, given: NewPasswordIn) -> Response:
+    """Of a local account; ends all its sessions."""
+    change = services.people.sign_in.change_password
+    old, new = given.password.get_secret_value(), given.new_password.get_secret_value()
+    await _in_its_place(request, partial(change, caller.name, old, new, address_of(request)))
+    return Response(status_code=204)
+
+
+@router.post(
+    "/v1/me/second-factor",
+    summary="Add a second factor",
+    responses=responses(401, 409, 422, 429, 503),
+)
+async def add_second_factor(
+    request: Request, response: Response, services: Use, caller: Anybody, given: PasswordIn
+) -> EnrolmentOut:
+    """For roles that need none: from the first sign-in with a code of it on, every sign-in needs one."""
+    add = services.people.sign_in.add_second_factor
+    password = given.password.get_secret_value()
+    found = await _in_its_place(request, partial(add, caller.name, password, address_of(request)))
+    response.headers.update(NO_STORE)
+    return EnrolmentOut(second_factor=found.address)
+
+
+async def _in_its_place(request: Request, work: Callable[[], Result]) -> Result:
+    """Try a password in one of a few threads of their own. Raises: RateLimitedError: too many wait for one."""
+    places: anyio.CapacityLimiter = request.app.state.sign_ins
+    if places.statistics().tasks_waiting >= _WAITING:
+        raise RateLimitedError("many people sign in just now; try again", retry_after_seconds=2)
+    return await anyio.to_thread.run_sync(work, limiter=places)
 
 
 def sign_in_places() -> anyio.CapacityLimiter:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Row
 from cloud_service.service import passwords, people_log
 from cloud_service.service.attempts import Attempts
 from cloud_service.service.permissions import Role
-from cloud_service.service.refusals import NotSignedInError
+from cloud_service.service.refusals import ConflictError, NotSignedInError
 from cloud_service.service.second_factor import SecondFactors
 from cloud_service.service.sessions import Sessions, SignedIn
 from cloud_service.service.tokens import digest
@@ -100,6 +100,45 @@ class SignIn:
         act = {SignedIn: "signed_in", Enrolment: "second_factor_shown"}.get(type(outcome), "sign_in_refused")
         actor = people_log.UNKNOWN if outcome is None else name
         people_log.record(connection, actor, act, name, self.clock())
+
+    def change_password(self, name: str, password: str, new: str, address: str) -> None:
+        """Give oneself another password; all sessions end.
+
+        Raises: NotSignedInError: the password of before is wrong. InputError: the new one is weak. RateLimitedError.
+            ConflictError: this is no local account.
+        """
+        row = self._own(name, password, address)
+        passwords.check_password(new, name)
+        with self.database.write() as connection:
+            people.change_person(connection, row.name, {"password": passwords.hash_password(new)})
+            people.end_sessions_of(connection, row.name)
+            people_log.record(connection, row.name, "password_changed", row.name, self.clock())
+
+    def add_second_factor(self, name: str, password: str, address: str) -> Enrolment:
+        """A second factor for who need not have one; it counts from the first sign-in with a code of it on.
+
+        Raises: as `change_password`. ConflictError: there is one, and only the operator resets it.
+        """
+        row = self._own(name, password, address)
+        if row.is_enrolled:
+            raise ConflictError("you have a second factor; the operator can reset it")
+        with self.database.write() as connection:
+            enrolment = self._enrol(connection, row.name)
+            people_log.record(connection, row.name, "second_factor_shown", row.name, self.clock())
+        return enrolment
+
+    def _own(self, name: str, password: str, address: str) -> Row[Any]:
+        """The account of somebody who is signed in and says the password again."""
+        with self.database.read() as connection:
+            row = people.person(connection, name)
+        if row is None:
+            raise ConflictError("this is no account with a password of this cloud")
+        self.attempts.begin(name, address)
+        if not passwords.is_password(row.password, password):
+            raise NotSignedInError("the password is not right")
+        with self.database.write() as connection:
+            self.attempts.forgive(connection, name, address)
+        return row
 
     def sign_out(self, bearer: str) -> bool:
         """End a session at once; False: it is none of a session, and stays as it is."""

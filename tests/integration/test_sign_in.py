@@ -222,6 +222,40 @@ def test_a_change_of_an_account_ends_its_sessions(cloud: CloudUnderTest, change:
         assert send(cloud, "ana").status_code == 200
 
 
+def post_as(cloud: CloudUnderTest, token: str, path: str, body: dict[str, str]) -> httpx2.Response:
+    headers = {"authorization": f"Bearer {token}"}
+    return httpx2.post(cloud.base_url + path, json=body, headers=headers, trust_env=False)
+
+
+def test_people_change_their_passwords(cloud: CloudUnderTest, clock: time_machine.Coordinates) -> None:
+    cloud.services.people.accounts.add("ana", PASSWORD, ["analyst"], None)
+    token, new = send(cloud, "ana").json()["token"], "another horse of another colour"
+    path, body = "/v1/me/password", {"password": PASSWORD, "new_password": new}
+    assert post_as(cloud, token, path, body | {"password": "wrong"}).status_code == 401
+    weak = post_as(cloud, token, path, body | {"new_password": "password1234"})
+    assert (weak.status_code, "password1234" in weak.text) == (422, False)
+    assert post_as(cloud, token, path, body).status_code == 204
+    assert with_token(cloud, token).status_code == 401
+    assert send(cloud, "ana").status_code == 401
+    token = send(cloud, "ana", new).json()["token"]
+    for _ in range(NAME_FREE):
+        post_as(cloud, token, path, body | {"password": "wrong"})
+    assert post_as(cloud, token, path, body).status_code == 429
+
+
+def test_whoever_need_not_may_add_a_second_factor(
+    cloud: CloudUnderTest, clock: time_machine.Coordinates
+) -> None:
+    cloud.services.people.accounts.add("ana", PASSWORD, ["analyst"], None)
+    token, path = send(cloud, "ana").json()["token"], "/v1/me/second-factor"
+    assert post_as(cloud, token, path, {"password": "wrong"}).status_code == 401
+    address = post_as(cloud, token, path, {"password": PASSWORD}).json()["second_factor"]
+    assert send(cloud, "ana").status_code == 200  # it does not count before it was used
+    assert send(cloud, "ana", code=code_of(address, NOW)).status_code == 200
+    assert send(cloud, "ana").status_code == 401
+    assert post_as(cloud, token, path, {"password": PASSWORD}).json()["code"] == "conflict"
+
+
 def test_only_the_lab_may_do_without(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("lab")
     with running_cloud(folder, bits=512, hospitals=("h1", "h2", "h3"), require_second_factor=False) as lab:
