@@ -15,11 +15,11 @@ from typing import Final
 from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import signed_part
 from shared.protocol.job import Job
-from shared.protocol.layout import contribution_bytes
+from shared.protocol.layout import contribution_bytes, partial_bytes
 from shared.wire.envelope import MessageType
 
 SMALL_BYTES: Final = 2**16
-"""Every message but contributions, published trees and decisions of profile paper is shorter than this."""
+"""Every message but those of contributions, partial decryptions, published trees and paper's decisions is shorter."""
 MAX_TREE_BYTES: Final = 2**22
 _NOTIFY_BYTES_A_CELL: Final = 64
 _TAIL_BYTES: Final = 1024
@@ -56,6 +56,8 @@ def longest(job: Job, kind: str, key_bits: int) -> int:
     if kind == MessageType.CONTRIBUTION:
         exact = contribution_bytes(job.slots, job.prompts, len(job.roster), key_bits)
         return max(SMALL_BYTES, exact)
+    if kind == MessageType.PARTIAL and job.manifest.key_mode == "threshold":
+        return max(SMALL_BYTES, partial_bytes(job.slots, len(job.roster), key_bits))
     if kind == MessageType.NOTIFY and job.manifest.profile == "paper":
         return SMALL_BYTES + _NOTIFY_BYTES_A_CELL * job.slots
     if kind == MessageType.ATTEST and job.manifest.publish_tree:

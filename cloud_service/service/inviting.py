@@ -12,6 +12,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from cloud_service.service.federation import Membership
+from cloud_service.service.key_modes import key_rules
 from cloud_service.service.planning import JobPlan
 from cloud_service.store import directory
 from shared.crypto.certificates import Certificate, Role
@@ -48,11 +49,13 @@ class Invitations:
         Raises: InputError: one that was named cannot be invited. PeerError: `policy_min_hospitals`.
         """
         registered = self._registered(connection)
+        rules = key_rules(self.membership.current().federation, plan)
         if plan.invited is None:
             chosen = [
                 agent
                 for agent, held in registered.items()
                 if held and ends(held) >= self.until and (candidates is None or agent in candidates)
+                if rules.holders is None or agent in rules.holders
             ]
         else:
             chosen = [AgentId(agent) for agent in plan.invited]
@@ -62,8 +65,15 @@ class Invitations:
                 where="invited",
                 remedy="See GET /v1/hospitals.",
             )
+        shareless = set(chosen) - (rules.holders or set(chosen))
+        if shareless:
+            raise InputError(
+                f"{', '.join(sorted(shareless))} came after the key was dealt and holds no share of it",
+                where="invited",
+                remedy="Leave it out, or have the trusted authority run `privet authority rotate`.",
+            )
         invited = {agent: self._checked(agent, registered[agent]).der for agent in chosen}
-        least = max(_LEAST, plan.min_hospitals)
+        least = max(_LEAST, plan.min_hospitals, rules.least)
         if len(invited) < least:
             text = f"a job needs at least {least} hospitals, {len(invited)} are invited"
             raise PeerError(ErrorCode.POLICY_MIN_HOSPITALS, f"{text}{self._remark(connection, plan)}")

@@ -12,7 +12,14 @@ from pydantic import ValidationError
 from cloud_service.service.studies import StudyView
 from shared.errors import InputError
 from shared.wire.base import describe
-from shared.wire.manifest import SECRET_CRITERIA, Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.manifest import (
+    SECRET_CRITERIA,
+    Criterion,
+    Deadlines,
+    KeyMode,
+    PaillierProfile,
+    Profile,
+)
 from shared.wire.noise import MAX_VARIANCE, NoiseSpec
 from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpose, ResultKind, SecretSpec
 
@@ -60,8 +67,8 @@ class JobPlan:
     """What a person asks for. `invited`: None for every registered hospital that is a present member.
 
     `mode`: ppsdt adds Paillier ciphertexts under `profile` and `criterion`; id3 and gain-ratio work on shares, fix
-    both, and take `secret`. With `noise` every cell is asked for, whatever `skip_known` says. The rest are the
-    manifest's rules of the same names.
+    both, and take `secret`. `key_mode`: None for that of the federation's key. With `noise` every cell is asked for,
+    whatever `skip_known` says. The rest are the manifest's rules of the same names.
     """
 
     invited: Sequence[str] | None = None
@@ -78,6 +85,7 @@ class JobPlan:
     max_shrinks: int = 1
     deadlines: Deadlines = _DEADLINES
     noise: NoisePlan | None = None
+    key_mode: KeyMode | None = None
 
     @property
     def manifest_profile(self) -> Profile:

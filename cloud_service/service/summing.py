@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -24,11 +24,18 @@ from cloud_service.store import jobs, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import PeerError
-from shared.ids import JobId
+from shared.ids import AgentId, JobId
 from shared.protocol import coordinator
+from shared.protocol.effects import Forwarded
 from shared.protocol.envelopes import Signer, unseal
 from shared.protocol.states import CloudState
-from shared.protocol.sums import CheckedContribution, CloudKeys, check_contribution, compute_sum
+from shared.protocol.sums import (
+    CheckedContribution,
+    CloudKeys,
+    check_contribution,
+    compute_sum,
+    forwarded,
+)
 
 _log = structlog.get_logger()
 LEASE: Final = "sum"
@@ -69,7 +76,8 @@ class Summer:
                 return False
             checked = self.aftermath.checked.of_round(stored.job)
             missing = [agent for agent in stored.job.roster if agent not in checked]
-            kept = messages.contributions(connection, job_id) if missing else {}
+            forwards = stored.job.manifest.key_mode == "threshold"
+            kept = messages.contributions(connection, job_id) if missing or forwards else {}
         began = time.thread_time()
         keys = self.membership.keys_of(stored.job.manifest)
         for agent in missing:
@@ -79,10 +87,15 @@ class Summer:
                 checked[agent] = _check_again(stored, kept[agent], keys)
         if set(stored.job.roster) - checked.keys():
             return False  # another worker has summed this round and deleted its contributions
+        if forwards and set(stored.job.roster) - kept.keys():
+            return False
         sums = compute_sum(stored.job, checked, keys.public)
-        return self._commit(stored, sums, round((time.thread_time() - began) * 1e6))
+        evidence = _forwarded(stored, kept, checked, keys) if forwards else None
+        return self._commit(stored, sums, evidence, round((time.thread_time() - began) * 1e6))
 
-    def _commit(self, stored: StoredJob, sums: list[str], microseconds: int) -> bool:
+    def _commit(
+        self, stored: StoredJob, sums: list[str], evidence: Forwarded | None, microseconds: int
+    ) -> bool:
         job_id = stored.job.manifest.job
         now = self.clock()
         try:
@@ -90,7 +103,9 @@ class Summer:
                 latest = jobs.load(connection, job_id, lock=True)
                 if latest is None:
                     return False
-                step = coordinator.summed(latest.job, stored.job.round, stored.job.attempt, sums, now)
+                step = coordinator.summed(
+                    latest.job, stored.job.round, stored.job.attempt, sums, now, evidence
+                )
                 recorder = Recorder(self.database, connection, latest, self.signer, now)
                 recorder.spent("cpu:sum", microseconds)
                 recorder.take(step)
@@ -105,6 +120,17 @@ class Summer:
 
 def _is_complete(stored: StoredJob) -> bool:
     return stored.job.state is CloudState.COLLECTING and not stored.job.waiting_for
+
+
+def _forwarded(
+    stored: StoredJob,
+    kept: Mapping[AgentId, bytes],
+    checked: Mapping[AgentId, CheckedContribution],
+    keys: CloudKeys,
+) -> Forwarded:
+    """Key mode threshold: the contributions as they came. They are deleted with the step that queues them again."""
+    signed = {agent: unseal(kept[agent], max_bytes=len(kept[agent])).signed for agent in stored.job.roster}
+    return forwarded(stored.job, signed, checked, keys.public)
 
 
 def _check_again(stored: StoredJob, raw: bytes, keys: CloudKeys) -> CheckedContribution:

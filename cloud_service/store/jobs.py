@@ -264,6 +264,7 @@ def _member(row: Row[Any]) -> Member:
         accept=None if row.accept is None else _signed(row.accept),
         declined=row.declined,
         contributed=row.contributed,
+        partial=None if row.partial is None else _signed(row.partial),
         decision=None if row.decision is None else _signed(row.decision),
         attested=row.attested,
         reported=row.reported,
@@ -297,7 +298,7 @@ def _member_changes(before: Member, member: Member, *, everything: bool = False)
     for name in ("declined", "contributed", "attested", "reported"):
         if everything or getattr(member, name) != getattr(before, name):
             changes[name] = getattr(member, name)
-    for name in ("accept", "decision"):
+    for name in ("accept", "partial", "decision"):
         signed: SignedEnvelope | None = getattr(member, name)
         if everything or signed is not getattr(before, name):
             changes[name] = None if signed is None else signed.canonical()

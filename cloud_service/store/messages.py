@@ -13,7 +13,13 @@ from shared.ids import AgentId
 from shared.protocol.envelopes import Sealed
 from shared.wire.envelope import Envelope, MessageType
 
-ONCE_A_ROUND: Final = (MessageType.CONTRIBUTION, MessageType.DECISION, MessageType.NOTIFY)
+ONCE_A_ROUND: Final = (
+    MessageType.CONTRIBUTION,
+    MessageType.PARTIAL,
+    MessageType.DECISION,
+    MessageType.NOTIFY,
+)
+_NOT_KEPT: Final = frozenset({MessageType.CONTRIBUTION, MessageType.PARTIAL})
 MAX_EVIDENCE: Final = 16
 """Conflicts kept of one sender in one job: enough to prove it, too few to fill a disk with."""
 
@@ -82,9 +88,9 @@ def prior(connection: Connection, envelope: Envelope) -> Prior | None:
 def add(
     connection: Connection, sealed: Sealed, reply: bytes, now: int, *, refused: str | None = None
 ) -> None:
-    """Keep a message with its answer; of a contribution, and of what was refused, only the hash."""
+    """Keep a message with its answer; of what is hidden counts, and of what was refused, only the hash."""
     envelope = sealed.envelope
-    keeps_raw = envelope.type is not MessageType.CONTRIBUTION and refused is None
+    keeps_raw = envelope.type not in _NOT_KEPT and refused is None
     row = {
         "job": envelope.job,
         "sender": envelope.sender,

@@ -42,7 +42,7 @@ RowId = Annotated[int, mapped_column(BigInteger().with_variant(Integer(), "sqlit
 Raw = Annotated[bytes, mapped_column(LargeBinary)]
 Long = Annotated[str, mapped_column(Text)]
 
-ONCE_A_ROUND: Final = text("type IN ('contribution', 'decision', 'notify') AND refused IS NULL")
+ONCE_A_ROUND: Final = text("type IN ('contribution', 'partial', 'decision', 'notify') AND refused IS NULL")
 """The messages of which one is taken of each member in a round and attempt (rule C5)."""
 
 
@@ -166,6 +166,7 @@ class JobRow(Base):
 class JobMember(Base):
     """What the cloud knows of one invited hospital in one job; `accept` and `decision` are signed envelopes.
 
+    `partial`: of key mode threshold, its signed and sealed partial decryption of the open round.
     `progress`: what it told last of where it stands in a secret job, and `reported` when.
     """
 
@@ -179,6 +180,7 @@ class JobMember(Base):
     accept: Mapped[Raw | None]
     declined: Mapped[Word | None]
     contributed: Mapped[Hex32 | None]
+    partial: Mapped[Raw | None]
     decision: Mapped[Raw | None]
     attested: Mapped[Hex32 | None]
     reported: Mapped[Seconds | None]
@@ -188,8 +190,8 @@ class JobMember(Base):
 class MessageIn(Base):
     """Every message that took its place in a member's chain, and the answer it got (rule C5).
 
-    `raw` is null for contributions, which are deleted, and for what was refused. `refused`: the code, and then
-    `reply` is the refusal's text.
+    `raw` is null for contributions and partial decryptions, which are deleted, and for what was refused. `refused`: the
+    code, and then `reply` is the refusal's text.
     """
 
     __tablename__ = "messages_in"
@@ -321,7 +323,7 @@ class ActRecord(Base):
 
 
 class AgentHead(Base):
-    """Where a hospital's own log stood, by its last signed claim in a job: `number` of a record, and the head with it."""
+    """Where a hospital's own log stood, by its last signed claim in a job: a record's number, and the head with it."""
 
     __tablename__ = "agent_heads"
     __table_args__ = (Index("ix_agent_heads_agent_number", "agent", "number"),)

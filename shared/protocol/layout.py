@@ -19,6 +19,10 @@ MAX_FORWARDED_BYTES: Final = 2**26
 """Key mode threshold: greatest length of all contributions of a round, which go to every member in one message."""
 
 
+_MAX_DELTA_BYTES: Final = 256
+"""At least the length of 256!, which stretches a proof of key mode threshold."""
+
+
 def root_prompts(schema: SchemaSpec) -> tuple[Prompt, ...]:
     """Profile paper: the first prompt asks for every attribute at the root."""
     return (Prompt(node="", attributes=list(range(len(schema.attributes)))),)
@@ -55,10 +59,10 @@ def contribution_ciphertexts(slots: int, roster_size: int, key_bits: int) -> int
     return plaintext_count(slots, roster_size, key_bits) + 1
 
 
-def partial_bytes(slots: int, roster_size: int, key_bits: int, holders: int) -> int:
-    """The greatest length of a partial decryption's message. `holders`: of the key, at most."""
+def partial_bytes(slots: int, roster_size: int, key_bits: int) -> int:
+    """The greatest length of a partial decryption's message."""
     powers = contribution_ciphertexts(slots, roster_size, key_bits) * 2 * ((key_bits + 7) // 8)
-    proof = 2 * key_bits // 8 + holders * holders.bit_length() // 8 + 128
+    proof = 2 * key_bits // 8 + _MAX_DELTA_BYTES + 128
     keys = (roster_size * len(f'"{"a" * 64}":"{"a" * 80}",')) + ENVELOPE_OVERHEAD_BYTES
     return base64_length(powers + proof) + keys
 
