@@ -19,10 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.programs import (
     Founded,
     Program,
@@ -209,3 +211,31 @@ def crashing_postgres() -> Iterator[CrashingPostgres]:
     finally:
         server.cleanup()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def twin_clouds(folder: Path, database_url: str, **settings: Any) -> Iterator[tuple[CloudUnderTest, Twin]]:
+    """Two replicas in this process over one PostgreSQL, without nginx; each can be reached by the other."""
+    with running_cloud(folder, database_url, port=free_port(), **settings) as first:
+        second = Twin(first, free_port())
+        second.start()
+        second.connect()
+        try:
+            yield first, second
+        finally:
+            second.close()
+
+
+class Twin(CloudUnderTest):
+    """Another replica of a running cloud, with the same keys, database and token."""
+
+    def __init__(self, first: CloudUnderTest, port: int) -> None:
+        self.folder = first.folder
+        self.parties = first.parties
+        self.settings = first.settings.model_copy(update={"port": port})
+        self.membership_key = first.membership_key
+        self.token = first.token
+
+    def connect(self) -> None:
+        """Let people ask this one."""
+        self._connect()
