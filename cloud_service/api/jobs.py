@@ -23,10 +23,10 @@ router = APIRouter(tags=["people"])
     responses=responses(400, 401, 403, 404, 422, 429, 503),
 )
 def start(
-    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn
+    services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn
 ) -> JobOut:
     """Invite hospitals to grow one tree under a study. Their agents decide by their own policies."""
-    stored = services.jobs.start(services.studies.get(study_id), plan.plan())
+    stored = services.jobs.start(services.studies.get(study_id), plan.plan(), actor=caller.name)
     return job_of(stored, services.jobs.costs(stored.job.manifest.job))
 
 
@@ -57,7 +57,7 @@ def job(services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_RE
     "/v1/jobs/{job_id}/cancel", summary="Cancel a job", responses=responses(401, 403, 404, 409, 429, 503)
 )
 def cancel(
-    services: Use, _caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], job_id: str
+    services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], job_id: str
 ) -> JobOut:
     """End a job without a tree; every agent is told."""
-    return job_of(services.jobs.cancel(job_id), services.jobs.costs(job_id))
+    return job_of(services.jobs.cancel(job_id, actor=caller.name), services.jobs.costs(job_id))

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import Row
+from sqlalchemy import Connection, Row
 
+from cloud_service.service import acts
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.store import directory
 from cloud_service.store.database import Database
@@ -164,9 +165,24 @@ class Membership:
             values = _values(bundle, enrolment.federation, enrolment.certificate.der, now)
             if held is None or (held.sha256, held.certificate) != (values["sha256"], values["certificate"]):
                 directory.put_federation(connection, values)
+                _note_joined(connection, values, enrolment.federation, now)
         with self._lock:
             self._looked = float("-inf")
         return self.current()
+
+
+def _note_joined(connection: Connection, values: dict[str, object], federation: Federation, now: int) -> None:
+    """The keys and members in force from now on, in the log of acts."""
+    details: dict[str, acts.Detail] = {
+        "epoch": federation.epoch,
+        "key_id": federation.key_id,
+        "root_sha256": str(values["root_sha256"]),
+        "members": [member.id for member in federation.members],
+    }
+    subject = str(values["sha256"])
+    acts.record(
+        connection, actor=acts.OPERATOR, act="federation_joined", subject=subject, now=now, details=details
+    )
 
 
 def _root(held: Row[Any] | None, given: str | None) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from cloud_service.service import acts
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
@@ -45,9 +46,10 @@ class Jobs:
     aftermath: Aftermath
     clock: Callable[[], int]
 
-    def start(self, study: StudyView, plan: JobPlan) -> StoredJob:
+    def start(self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR) -> StoredJob:
         """Invite the hospitals to a new job under a study.
 
+        Args: actor: who starts it, for the log of acts.
         Raises: InputError: the plan breaks a rule, a limit or the study's document. PeerError: `policy_profile`,
             `policy_min_hospitals`. ConflictError: the study takes no more jobs, or none with a hospital that was named.
         """
@@ -70,6 +72,10 @@ class Jobs:
             recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
             recorder.take(step)
             news = recorder.finish()
+            details: dict[str, acts.Detail] = {"study": study.id, "manifest_sha256": step.job.mh}
+            acts.record(
+                connection, actor=actor, act="job_created", subject=manifest.job, now=now, details=details
+            )
         self.aftermath.follow(manifest.job, news)
         return self.get(manifest.job)
 
@@ -185,8 +191,9 @@ class Jobs:
                 connection, study=study, state=state, before=cursor, limit=limit, hospital=hospital
             )
 
-    def cancel(self, job_id: str) -> StoredJob:
-        """Stop a job. Raises: UnknownThingError. ConflictError: it is over already."""
+    def cancel(self, job_id: str, *, actor: str = acts.OPERATOR) -> StoredJob:
+        """Stop a job. Args: actor: who does. Raises: UnknownThingError. ConflictError: it is over already."""
+        now = self.clock()
         with self.database.write() as connection:
             stored = jobs.load(connection, job_id, lock=True)
             if stored is None:
@@ -195,9 +202,10 @@ class Jobs:
                 step = stages.cancel(stored.job)
             except PeerError as error:
                 raise ConflictError(str(error)) from None
-            recorder = Recorder(self.database, connection, stored, self.keys.identity, self.clock())
+            recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
             recorder.take(step)
             news = recorder.finish()
+            acts.record(connection, actor=actor, act="job_cancelled", subject=job_id, now=now)
         self.aftermath.follow(JobId(job_id), news)
         return self.get(job_id)
 

@@ -36,6 +36,7 @@ from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
 from cloud_service.service.rsa_rotation import CLEARING_SECONDS, Clearing
 from cloud_service.service.sight import Sight
+from cloud_service.service.starting import note_start
 from cloud_service.service.studies import Studies
 from cloud_service.service.summing import Summer
 from cloud_service.service.tickets import Tickets
@@ -82,7 +83,8 @@ class Services:
     workers: tuple[Worker, ...]
 
     def start(self) -> None:
-        """Begin the background work."""
+        """Begin the background work, and put it down that this replica has begun and under which settings."""
+        note_start(self.database, self.settings, self.history.clock())
         for worker in self.workers:
             worker.start()
 
