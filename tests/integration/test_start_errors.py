@@ -24,7 +24,7 @@ from privet.explaining import page_titles
 from shared.errors import InputError, starting
 from tests.support.programs import ROOT, Founded, command
 
-pytestmark = pytest.mark.xdist_group("start errors")
+pytestmark = [pytest.mark.xdist_group("start errors"), pytest.mark.timeout(60)]
 
 BEFORE, AFTER = "2020-01-01T12:00:00Z", "2035-01-01T12:00:00Z"
 NOT_PROVOKED = {"C090", "A090"}
@@ -102,6 +102,11 @@ def statement(path: Path, text: str) -> None:
     connection.close()
 
 
+def migrated_by_a_newer_one(places: Places) -> None:
+    statement(places.cloud / "cloud.db", "UPDATE alembic_version SET version_num = '9999'")
+    statement(places.cloud / "cloud.db", "UPDATE schema_window SET oldest = '9999'")
+
+
 def empty_tls_files(places: Places) -> None:
     (places.cloud / "a").touch()
     (places.cloud / "b").touch()
@@ -141,7 +146,7 @@ CLOUD: list[Case] = [
     ("C010", lambda p: p.setting('database_url = "nonsense"')),
     ("C011", lambda p: p.setting('database_url = "postgresql+psycopg://u@127.0.0.1:1/d"')),
     ("C012", new_database),
-    ("C013", lambda p: statement(p.cloud / "cloud.db", "UPDATE alembic_version SET version_num = '9999'")),
+    ("C013", migrated_by_a_newer_one),
     ("C014", migrated_only),
     ("C015", other_keys),
     ("C018", lambda p: p.setting('database_url = "sqlite:////proc/none/cloud.db"')),
