@@ -43,6 +43,13 @@ class ProfileName(StrEnum):
     PAPER = "paper"
 
 
+class KeyModeName(StrEnum):
+    """Who opens the sums of mode ppsdt."""
+
+    SHARED = "shared"
+    THRESHOLD = "threshold"
+
+
 class CriterionName(StrEnum):
     """What mode ppsdt chooses splits by."""
 
@@ -103,6 +110,13 @@ def create_job(
     ] = None,
     profile: Annotated[ProfileName, typer.Option(help="Of mode ppsdt.")] = ProfileName.HARDENED,
     criterion: Annotated[CriterionName, typer.Option(help="Of mode ppsdt.")] = CriterionName.INFORMATION_GAIN,
+    key_mode: Annotated[
+        KeyModeName | None,
+        typer.Option(
+            help="Of mode ppsdt: who opens sums, every hospital by itself (shared) or several together (threshold). "
+            "The federation's key decides it; say it here to be refused where the key is of the other mode."
+        ),
+    ] = None,
     min_hospitals: Annotated[int, typer.Option(min=3, help="Fewest that must accept.")] = 3,
     min_node: Annotated[int, typer.Option(min=1, help="Fewer records make a leaf.")] = 10,
     min_child: Annotated[int, typer.Option(min=1, help="Least records of a child.")] = 5,
@@ -152,6 +166,7 @@ def create_job(
         secret=secret,
         profile=profile.value,
         criterion=criterion.value,
+        key_mode=None if key_mode is None else key_mode.value,
         min_hospitals=min_hospitals,
         min_node=min_node,
         min_child=min_child,
@@ -168,12 +183,16 @@ def create_job(
     with _services(folder) as services:
         stored = services.jobs.start(services.studies.get(study), plan)
         left_out = {} if hospital else services.jobs.left_out(stored)
+        meaning = services.jobs.key_mode_words(stored)
     document = {**document_of(stored), "not_invited": left_out}
     text = f"Job {document['job']} invites {', '.join(document['hospitals'])}."
     if document["compute_parties"]:
         text += f"\nCompute parties: {', '.join(document['compute_parties'])}."
     for agent, day in left_out.items():
         text += f"\nNot invited: {agent}, whose certificate ends on {day}."
+    if meaning:
+        document["key_mode_meaning"] = list(meaning)
+        text += "\n" + "\n".join(meaning)
     words = noise_words(stored.job.manifest)
     if words is not None:
         document["noise"] = {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)}

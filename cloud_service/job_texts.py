@@ -18,6 +18,7 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
         "job": job.manifest.job,
         "study": stored.study,
         "profile": job.manifest.profile,
+        "key_mode": job.manifest.key_mode,
         "state": job.state.value,
         "failure": job.failure,
         "paused": job.paused_since is not None,

@@ -14,7 +14,15 @@ from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
 from shared.protocol.noise_words import noise_words
 from shared.wire.base import DecimalText
-from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Deadlines, PaillierProfile, Profile
+from shared.wire.manifest import (
+    MAX_AGENTS,
+    MAX_ATTRIBUTES,
+    Criterion,
+    Deadlines,
+    KeyMode,
+    PaillierProfile,
+    Profile,
+)
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS, Progress, Purpose, ResultKind
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
@@ -111,6 +119,14 @@ class JobIn(BaseModel):
     skip_known: bool = _PLAN.skip_known
     max_shrinks: Annotated[int, Field(ge=0, le=16)] = _PLAN.max_shrinks
     deadlines: Deadlines = _PLAN.deadlines
+    key_mode: Annotated[
+        KeyMode | None,
+        Field(
+            description="Of mode ppsdt: shared, every hospital can open a sum; threshold, several together, which "
+            "costs their being online and about as many times the bytes. By default that of the federation's key, "
+            "which alone can be used; said here, another one is refused"
+        ),
+    ] = None
     noise: Annotated[NoiseIn | None, Field(description="Differential privacy; left out, sums are exact")] = (
         None
     )
@@ -149,6 +165,9 @@ class MemberOut(BaseModel):
     answer: str
     in_roster: bool
     has_contributed: bool
+    has_given_partial: Annotated[
+        bool, Field(description="Of key mode threshold: its part of the round's opening")
+    ]
     has_decided: bool
     has_attested: bool
     progress: Annotated[ProgressOut | None, Field(description="Of a secret job")] = None
@@ -196,6 +215,8 @@ class JobOut(JobSummary):
     """A job in full. Whom it waits for, since when, and until when before it pauses or closes."""
 
     manifest_sha256: str
+    key_mode: Annotated[KeyMode, Field(description="Who can open a sum: each hospital, or several together")]
+    threshold: Annotated[int | None, Field(description="Of key mode threshold: how many open a sum together")]
     slots: Annotated[int, Field(description="Cells asked for in the open round")]
     waiting_for: list[str]
     waiting_since: int | None
@@ -308,6 +329,8 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
     return JobOut(
         **_summary(stored),
         manifest_sha256=job.mh,
+        key_mode=job.manifest.key_mode,
+        threshold=job.manifest.threshold,
         slots=job.slots,
         waiting_for=list(job.waiting_for),
         waiting_since=job.waiting_since if waits else None,
@@ -342,6 +365,7 @@ def _member(job: Job, member: Member) -> MemberOut:
         answer=member.declined or ("pending" if member.accept is None else "accepted"),
         in_roster=member.id in job.roster,
         has_contributed=member.contributed is not None,
+        has_given_partial=member.partial is not None,
         has_decided=member.decision is not None,
         has_attested=member.attested is not None,
         progress=None if member.progress is None else _progress(member.progress, member.reported or 0),

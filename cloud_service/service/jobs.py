@@ -13,6 +13,7 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.inviting import Invitations
+from cloud_service.service.key_modes import key_rules
 from cloud_service.service.planning import JobPlan, secret_spec
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
@@ -25,6 +26,7 @@ from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import AgentId, JobId, StudyId
 from shared.protocol import coordinator, stages
+from shared.protocol.key_mode_words import key_mode_words
 from shared.protocol.layout import contribution_bytes, root_prompts, root_slots
 from shared.protocol.states import CloudState
 from shared.rng import random_bytes
@@ -96,6 +98,7 @@ class Jobs:
         self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int, terms: Terms | None
     ) -> Manifest:
         joined = self.membership.current()
+        key = key_rules(joined.federation, plan)
         secret = None if plan.mode == "ppsdt" else secret_spec(study, plan.secret, invited)
         profile = plan.manifest_profile
         rules: dict[str, Any] = {
@@ -110,7 +113,9 @@ class Jobs:
             "cloud_certificate": encode_base64url(joined.certificate),
             "rsa_public_key": encode_base64url(self.membership.unwrapping().public.to_der()),
             "f_table_sha256": f_table_sha256(_F_TABLE_BITS),
-            "min_hospitals": plan.min_hospitals,
+            "key_mode": key.key_mode,
+            "threshold": key.threshold,
+            "min_hospitals": max(plan.min_hospitals, key.least),
             "min_node": plan.min_node,
             "min_child": plan.min_child,
             "max_depth": plan.max_depth,
@@ -168,6 +173,13 @@ class Jobs:
         """Members that the job could not invite, with the day on which their certificates end."""
         with self.database.read() as connection:
             return Invitations(self.membership, stored.job.manifest.expires).left_out(connection)
+
+    def key_mode_words(self, stored: StoredJob) -> tuple[str, ...]:
+        """What the job's key mode means and costs, for a person; nothing for a key that every hospital holds whole."""
+        federation = self.membership.current().federation
+        holders = 0 if federation.threshold is None else len(federation.threshold.holders)
+        bits = self.membership.public_key(stored.job.manifest.key_id).bits
+        return key_mode_words(stored.job.manifest, bits, holders)
 
     def costs(self, job_id: str) -> list[journal.Cost]:
         """What the job has cost."""

@@ -29,6 +29,7 @@ from cloud_service.store.database import Database
 from shared.crypto.paillier import PublicKey
 from shared.ids import CLOUD, AgentId
 from shared.protocol.enrolment import fingerprint, seal_bundle, sign_federation, trust_of
+from shared.protocol.key_shares import threshold_spec
 from shared.protocol.polling import Registration, SignedRegistration, sign_registration
 from shared.wire.base import encode_base64url
 from shared.wire.enrolment import (
@@ -37,6 +38,7 @@ from shared.wire.enrolment import (
     Federation,
     FederationSecrets,
     Member,
+    ShareSecrets,
     SignedFederation,
 )
 from tests.support.toy_keys import fixed_key
@@ -61,7 +63,8 @@ def federation_of(
         for name, der in sorted(parties.certificates.items())
         if name not in without
     ]
-    public = parties.key.public
+    public = parties.public
+    dealt = parties.dealt
     return Federation(
         name="test federation",
         epoch=epoch,
@@ -71,6 +74,7 @@ def federation_of(
         root_certificate=encode_base64url(parties.root),
         members=members,
         issued=issued,
+        threshold=None if dealt is None else threshold_spec(dealt.key, [str(name) for name in parties.names]),
     )
 
 
@@ -91,6 +95,16 @@ def agent_bundle(parties: Parties, agent: str, **changes: Any) -> AgentBundle:
     """The file `<agent>.bundle`; opens with the sealing key whose public half stands in the certificate."""
     document = signed_federation(parties, **changes)
     certificate = trust_of(document.federation).certificate(parties.certificates[agent], role="agent")
+    if parties.dealt is not None:
+        index = parties.names.index(AgentId(agent)) + 1
+        own = ShareSecrets(
+            share=f"{parties.dealt.shares[index - 1]:x}",
+            index=index,
+            G=SECRET.hex(),
+            key_id=document.federation.key_id,
+            epoch=document.federation.epoch,
+        )
+        return seal_bundle(parties.root_key, certificate, document, own)
     secrets = FederationSecrets(
         p=f"{int(parties.key.p):x}",
         q=f"{int(parties.key.q):x}",

@@ -40,6 +40,7 @@ from shared.protocol.agent_effects import HospitalKeys
 from shared.protocol.enrolment import fingerprint
 from shared.protocol.profiles import RoundKeys
 from tests.support.cloud_server import CloudUnderTest, agent_bundle, running_cloud
+from tests.support.threshold_keys import dealt
 from tests.support.toy_keys import fixed_key
 from tests.support.world import SECRET, VALIDITY, Parties
 
@@ -249,13 +250,19 @@ def local_federation(
     bits: int = 512,
     policy: str = OPEN_POLICY,
     start: bool = True,
+    threshold: int | None = None,
     **settings: Any,
 ) -> Iterator[LocalFederation]:
-    """A running federation in `folder`. `bits=512`: toy keys; `settings`: changes to the cloud's settings."""
+    """A running federation in `folder`. `bits=512`: toy keys; `settings`: changes to the cloud's settings.
+
+    `threshold`: a key in shares, of which so many open a sum; `bits` 2048 or more, `hospitals` sorted.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     # The cloud's log would go to standard output, where the commands under test print.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     parties = SealedParties([AgentId(name) for name in hospitals], fixed_key(max(bits, 2048)))
+    if threshold is not None:
+        parties.dealt = dealt(bits, len(hospitals), threshold)
     toy = bits < 2048
     if toy:
         parties.key = fixed_key(bits)
