@@ -232,29 +232,30 @@ def _seeds_are_drawn_for_a_second_contribution(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(model_steps.Steps, "_said", said)
 
 
-PLANTED: list[tuple[Callable[[pytest.MonkeyPatch], None], Bounds, bool, str]] = [
-    (_sums_are_opened_unchecked, Bounds(dishonest_sums=1), False, "not the one of the pooled records"),
-    (_late_sums_are_taken, Bounds(), False, "came late was taken"),
-    (_contributions_outlive_a_drop_out, Bounds(), True, "other than the roster"),
-    (_pauses_never_end, Bounds(lost=1), False, "no end|nothing can happen"),
-    (_ends_can_be_cancelled, Bounds(), False, "DONE is no end"),
-    (_nobody_compares_statements, Bounds(lies=1), False, "statements that differ|was refused"),
-    (_repeats_are_counted_again, Bounds(), False, "acts on a repeated"),
-    (_seeds_are_drawn_for_a_second_contribution, Bounds(), False, "two contributions"),
+PLANTED: list[tuple[Callable[[pytest.MonkeyPatch], None], Bounds, int, str]] = [
+    (_sums_are_opened_unchecked, Bounds(dishonest_sums=1), 3, "not the one of the pooled records"),
+    (_late_sums_are_taken, Bounds(), 3, "came late was taken"),
+    (_contributions_outlive_a_drop_out, Bounds(), 4, "other than the roster"),
+    (_pauses_never_end, Bounds(lost=1), 3, "no end|nothing can happen"),
+    (_ends_can_be_cancelled, Bounds(), 3, "DONE is no end"),
+    (_nobody_compares_statements, Bounds(lies=1), 3, "statements that differ|was refused"),
+    (_repeats_are_counted_again, Bounds(), 3, "acts on a repeated"),
+    (_seeds_are_drawn_for_a_second_contribution, Bounds(), 3, "two contributions"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("plant", "bounds", "four", "what"), PLANTED, ids=[row[0].__name__ for row in PLANTED]
+    ("plant", "bounds", "hospitals", "what"), PLANTED, ids=[row[0].__name__ for row in PLANTED]
 )
 def test_a_planted_fault_is_found(
     monkeypatch: pytest.MonkeyPatch,
     plant: Callable[[pytest.MonkeyPatch], None],
     bounds: Bounds,
-    four: bool,
+    hospitals: int,
     what: str,
 ) -> None:
     plant(monkeypatch)
-    rows, depth = (FOUR, 1) if four else (THREE, None)
+    rows = THREE if hospitals == 3 else FOUR
+    one_round = hospitals == 4 or bounds.dishonest_sums  # further rounds would show a sum that was made up
     with pytest.raises((Violation, JobFailure), match=what):
-        Explorer(rows, SCHEMA, bounds, max_depth=depth).run()
+        Explorer(rows, SCHEMA, bounds, max_depth=1 if one_round else None).run()

@@ -136,11 +136,10 @@ class Steps:
         if way == "one twice":
             doubled = compute_sum(job, checked | {second: checked[first]}, self.cloud_keys.public)
             sums = [*doubled[:-1], sums[-1]]
-        if way == "records added":  # the same in two tables, so that they agree
-            values = len(self.manifest.schema_.attributes[0].values) * len(
-                self.manifest.schema_.class_.labels
-            )
-            more = 60 * (1 + 2 ** (SLOT_BITS * values))
+        if way == "records added":  # second value, first class; in two tables, so that they agree
+            labels = len(self.manifest.schema_.class_.labels)
+            cells = labels * len(self.manifest.schema_.attributes[0].values)
+            more = 60 * (2 ** (SLOT_BITS * labels) + 2 ** (SLOT_BITS * cells))
             sums = [sums[0], _plus(self.parties.public, sums[1], more), *sums[2:]]
         told = None
         if job.manifest.key_mode == "threshold":
