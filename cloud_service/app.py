@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Final
 
+from anyio import to_thread
 from fastapi import FastAPI
 
 from cloud_service.api import (
@@ -90,6 +91,9 @@ def create_app(services: Services) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         services.notifier.attach(asyncio.get_running_loop())
         services.relay.attach(asyncio.get_running_loop())
+        if not services.database.is_sqlite:
+            # A request may need a second connection while it holds one; then none must wait for one for ever.
+            to_thread.current_default_thread_limiter().total_tokens = services.settings.database_connections // 2
         services.start()
         try:
             yield

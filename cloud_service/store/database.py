@@ -127,6 +127,8 @@ def _engine(url: str, connections: int) -> Engine:
         parsed = make_url(url)
         if parsed.drivername == "postgresql":
             parsed = parsed.set(drivername="postgresql+psycopg")
+        if parsed.get_backend_name() == "sqlite":
+            connections = max(connections, _CONNECTIONS)  # its server is this process
         kept = min(connections, _KEPT_OPEN)
         sizes = {"pool_size": kept, "max_overflow": connections - kept, "pool_timeout": 10}
         engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite", **sizes)
