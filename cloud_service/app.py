@@ -93,7 +93,8 @@ def create_app(services: Services) -> FastAPI:
         services.relay.attach(asyncio.get_running_loop())
         if not services.database.is_sqlite:
             # A request may need a second connection while it holds one; then none must wait for one for ever.
-            to_thread.current_default_thread_limiter().total_tokens = services.settings.database_connections // 2
+            threads = services.settings.database_connections // 2
+            to_thread.current_default_thread_limiter().total_tokens = threads
         services.start()
         try:
             yield
