@@ -71,6 +71,9 @@ TEMPLATE: Final = f"""\
 # max_wait_seconds = 25
 # requests_per_second = 200
 
+# Days until the messages and events of a finished job are deleted; its log and results stay. 0 keeps them.
+# retention_days = 90
+
 # Connections to the database that this process opens at most; all replicas together must fit the server's limit.
 # database_connections = 30
 # drain_seconds = 1.0
@@ -149,6 +152,9 @@ class Settings(BaseSettings):
     """Test data only: profile paper lets parties learn counts of single hospitals."""
     max_wait_seconds: Annotated[float, Field(gt=0, le=60)] = 25
     """The longest that a poll of an agent is held open."""
+    retention_days: Annotated[int, Field(ge=0, le=36_500)] = 90
+    """Days after the end of a job after which its messages and events are deleted; its log, ledger and results stay.
+    0 keeps them for ever."""
     requests_per_second: Annotated[float, Field(gt=0)] = 200
     """For each agent and each token; ten times as many may come at once."""
     database_connections: Annotated[int, Field(ge=5, le=1000)] = 30

@@ -27,6 +27,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(backup)
     app.command()(restore)
     app.command("rotate-rsa")(rotate_rsa)
+    app.command()(purge)
 
 
 def migrate(
@@ -227,6 +228,47 @@ def rotate_rsa(folder: Folder) -> Report:
             f"3. privet cloud join {folder} --bundle cloud.bundle\n"
             "Running jobs end under the old key; the cloud deletes it when none needs it any more."
         ),
+    )
+
+
+def purge(
+    folder: Folder,
+    study: Annotated[str | None, typer.Option("--study", help="All jobs of this study.")] = None,
+    job: Annotated[str | None, typer.Option("--job", help="This job.")] = None,
+    yes: Yes = False,
+) -> Report:
+    """Delete the messages and events of jobs that are over, before their time. It cannot be undone."""
+    from cloud_service.service import acts
+    from cloud_service.service.retention import Retention
+    from cloud_service.service.services import unix_time
+    from cloud_service.store import retention, schema
+    from shared.ids import JobId
+
+    if (study is None) == (job is None):
+        raise InputError(
+            "name either a study or a job", where="--study, --job", remedy="Give one of the two."
+        )
+    with opened(folder) as database:
+        schema.require_current(database)
+        with database.read() as connection:
+            chosen = [JobId(str(job))] if study is None else retention.jobs_of(connection, study)
+            running = [name for name in chosen if retention.is_over(connection, name) is False]
+        if running or not chosen:
+            raise InputError(
+                "some of them are not over" if running else "there is nothing to delete",
+                where=", ".join(running) or f"study {study}",
+                remedy="Wait for their end, or cancel them first."
+                if running
+                else "See privet cloud job list.",
+            )
+        confirm(f"Messages and events of {len(chosen)} jobs are gone for good then. Go on?", yes=yes)
+        purging = Retention(database, 0, unix_time)
+        done = [name for name in chosen if purging.clear(name, acts.OPERATOR)]
+        database.forget_deleted()
+        database.give_back_space(whole=True)
+    return Report(
+        {"purged": [str(name) for name in done]},
+        f"Deleted messages and events of {len(done)} jobs. Logs, ledgers, results and this act stay.",
     )
 
 

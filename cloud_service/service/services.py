@@ -34,6 +34,7 @@ from cloud_service.service.progress import ProgressDoor
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
+from cloud_service.service.retention import RETENTION_SECONDS, Retention
 from cloud_service.service.rsa_rotation import CLEARING_SECONDS, Clearing
 from cloud_service.service.sight import Sight
 from cloud_service.service.starting import note_start
@@ -127,6 +128,7 @@ def build_services(
     frames = Rates(settings.requests_per_second * REQUESTS_FACTOR)
     relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
+    retention = Retention(database, settings.retention_days, clock)
     clearing = Clearing(database, keys, membership, clock)
     studies = Studies(database, membership, notifier, clock)
     governance = Governance(database, membership, admission, signer, aftermath, rates, presence, clock)
@@ -165,6 +167,7 @@ def build_services(
             Worker("leases", relay.keep_homes, RENEW_SECONDS, threading.Event()),
             *hints.workers(),
             Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
+            Worker("retention", retention.keep, RETENTION_SECONDS, threading.Event()),
             Worker("keys", clearing.clear, CLEARING_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),

@@ -117,6 +117,18 @@ class Database:
             with self._one_writer, self.engine.connect() as connection:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def give_back_space(self, *, whole: bool = False) -> None:
+        """SQLite: give pages that nothing uses back to the disk.
+
+        `whole`: by writing the file anew, which takes as much room once more and lets writers wait, but also works for
+        files that were made before free pages were given back by themselves.
+        """
+        if self.is_sqlite:
+            with self._one_writer, self.engine.connect() as connection:
+                driver = connection.connection.driver_connection
+                if driver is not None:
+                    driver.execute("VACUUM" if whole else "PRAGMA incremental_vacuum").fetchall()
+
     def dispose(self) -> None:
         """Close all connections."""
         self.engine.dispose()
@@ -150,6 +162,7 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout={_BUSY_MILLISECONDS}",
+        "auto_vacuum=INCREMENTAL",  # of a file that is made now, and of an older one from its next VACUUM on
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",
