@@ -1,7 +1,8 @@
 """Exact discrete Gaussian noise on counts, drawn by OpenDP (CKS20 in docs/sources.md).
 
 OpenDP is an extra (`privet[dp]`) and is imported when the first noise is drawn. On integers it samples the discrete
-Gaussian without floating point, with random bytes of the operating system; the deviation is the only float there is.
+Gaussian without floating point, with bytes of OpenSSL's generator, which the operating system seeds; the deviation is
+the only float there is.
 """
 
 from __future__ import annotations
