@@ -14,7 +14,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import JobEntry
+    from hospital_agent.journal import JobEntry, Journal
 
 
 def status(folder: Folder) -> Report:
@@ -41,6 +41,7 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     own = ring.certificate
     with Journal.open(folder) as journal:
         jobs = [_job_document(entry) for entry in journal.jobs()]
+        waiting = _studies_waiting(folder, journal)
     return {
         "agent": settings.id,
         "running": is_running(folder),
@@ -50,8 +51,28 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
         "certificate_until": None if own is None else ends(own),
         "certificate_notice": None if own is None else notice(own, int(clock())),
         "cloud": None if settings.cloud is None else str(settings.cloud),
+        "studies_waiting": waiting,
         "jobs": jobs,
     }
+
+
+def _studies_waiting(folder: Path, journal: Journal) -> list[str]:
+    """Open studies that wait for this hospital's word, where its policy wants one."""
+    from hospital_agent.journal import studies
+    from hospital_agent.policy import load_policy
+    from hospital_agent.settings import load_settings
+
+    try:
+        approval = load_policy(load_settings(folder).policy).approval
+    except InputError:
+        return []
+    if approval != "study":
+        return []
+    return [
+        entry.study
+        for entry in studies.studies(journal)
+        if entry.answer is studies.StudyState.PENDING and not entry.closed
+    ]
 
 
 def offers(folder: Folder) -> Report:
@@ -162,6 +183,8 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
     statuses = {job["status"] for job in document["jobs"]}
     if document["federation"] is None:
         return f"Next: privet agent join {folder} --bundle FILE --root-sha256 HEX"
+    if document["studies_waiting"]:
+        return f"Next: privet agent studies show {folder} {document['studies_waiting'][0]}"
     if "awaiting" in statuses:
         return f"Next: privet agent offers {folder}"
     if not document["running"]:
@@ -193,6 +216,8 @@ def _offer_document(entry: JobEntry) -> dict[str, Any]:
         "attributes": [attribute.name for attribute in manifest.schema_.attributes],
         "class": manifest.schema_.class_.name,
         "expires": manifest.expires,
+        "study_sha256": manifest.study_sha256,
+        "consents": sorted({signed.consent.hospital for signed in manifest.consents or ()}),
         "noise": None
         if noise is None
         else {"epsilon_at_most": str(noise.epsilon), "meaning": list(noise.sentences)},

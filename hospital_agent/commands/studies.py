@@ -77,7 +77,7 @@ def show(folder: Folder, study: StudyName) -> Report:
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
         said = kept.words_said(desk.journal, entry.study)
-    words = words_of(entry.document, desk.own)
+    words = [*words_of(entry.document, desk.own), *_narrower(folder, entry, desk.own)]
     document = _document_of(entry) | {
         "in_words": words,
         "document": entry.document.model_dump(mode="json", by_alias=True),
@@ -108,7 +108,7 @@ def approve(folder: Folder, study: StudyName, yes: Yes = False) -> Report:
             return _said(folder, entry)
         if not yes:
             question = f"Approve study {entry.study}, document {entry.sha256[:_SHORT]}...?"
-            _confirm([*words_of(document, desk.own), question])
+            _confirm([*words_of(document, desk.own), *_narrower(folder, entry, desk.own), question])
         return _said(folder, desk.answer(entry, "approve", None, ""))
 
 
@@ -255,6 +255,16 @@ def _desk(folder: Path) -> Iterator[_Desk]:
     settings = load_settings(folder)
     with Journal.open(folder) as journal:
         yield _Desk(journal, Keyring.open(folder), settings.id)
+
+
+def _narrower(folder: Path, entry: StudyEntry, own: str) -> list[str]:
+    """What the policy declines though the document allows it, as a paragraph, if there is something."""
+    from hospital_agent.commands.narrowing import narrower
+    from hospital_agent.policy import load_policy
+    from hospital_agent.settings import load_settings
+
+    declined = narrower(load_policy(load_settings(folder).policy), entry.document, own)
+    return [f"The policy declines all the same: {'; '.join(declined)}."] if declined else []
 
 
 def _confirm(paragraphs: list[str]) -> None:
