@@ -34,15 +34,11 @@ NO_STORE: Final = {"Cache-Control": "no-store"}
 class SignInIn(BaseModel):
     """`code`: of the authenticator app; empty where there is none yet."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        hide_input_in_errors=True,
-        json_schema_extra={"example": {"name": "ana", "password": "four words in a row", "code": "123456"}},
-    )
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=64)]
-    password: Annotated[SecretStr, Field(min_length=1, max_length=256)]
-    code: Annotated[SecretStr, Field(max_length=16)] = SecretStr("")
+    name: Annotated[str, Field(min_length=1, max_length=64, examples=["ana"])]
+    password: Annotated[SecretStr, Field(min_length=1, max_length=256, examples=["four words in a row"])]
+    code: Annotated[SecretStr, Field(max_length=16, examples=["123456"])] = SecretStr("")
 
 
 class PasswordIn(BaseModel):

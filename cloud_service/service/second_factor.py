@@ -66,4 +66,5 @@ class SecondFactors:
 
 
 def _totp(secret: bytes) -> TOTP:
-    return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303 - HMAC over it is sound, and apps know no other
+    # HMAC over SHA-1 is sound, and apps know no other.
+    return TOTP(secret, DIGITS, SHA1(), STEP_SECONDS)  # noqa: S303  # nosec B303
