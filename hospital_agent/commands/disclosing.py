@@ -96,8 +96,8 @@ def export_audit(
 
     ring = Keyring.open(folder)
     with Journal.open(folder) as journal:
-        journal.audit_records()
-        wanted = None if job is None else journal.find(job).job
+        wanted = None if job is None else _job_of(journal, job)
+        journal.audit_records()  # refuses a broken chain
         lines = [_line(number, text, head, wanted) for number, text, head in journal.audit_rows()]
     header = _header(ring, wanted)
     _write(out, b"".join(export(header, lines, (), ring.identity)))
@@ -106,6 +106,13 @@ def export_audit(
         {"file": str(out), "records": len(lines), "shown": shown, "job": wanted},
         f"{shown} of {len(lines)} records are in {out}.\nNext: privet audit verify {out} CLOUD_FILE",
     )
+
+
+def _job_of(journal: Journal, prefix: str) -> str:
+    """The job that begins so, also one that was forgotten: its records stay. Raises: InputError."""
+    known = {str(record["job"]) for record in journal.audit_records() if "job" in record}
+    found = [job for job in known if prefix and job.startswith(prefix)]
+    return found[0] if len(found) == 1 else journal.find(prefix).job
 
 
 def _header(ring: Keyring, job: str | None) -> Header:

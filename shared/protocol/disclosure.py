@@ -14,6 +14,7 @@ from shared.protocol.disclosure_words import (
     CANNOT_BE_KNOWN,
     CONDITIONS,
     PARTIES,
+    SINGULARS,
     WHY,
     WORDS,
     Condition,
@@ -61,6 +62,13 @@ class Entry:
     amount: int | None = None
     unit: str = ""
 
+    @property
+    def amount_text(self) -> str:
+        """The amount with its unit; empty where there is none."""
+        if self.amount is None:
+            return ""
+        return f"{self.amount} {SINGULARS.get(self.unit, self.unit) if self.amount == 1 else self.unit}"
+
     def to_json(self) -> dict[str, Any]:
         """Codes for programs, and the sentences for people beside them."""
         return {
@@ -72,6 +80,7 @@ class Entry:
             "when": CONDITIONS[self.condition],
             "amount": self.amount,
             "unit": self.unit,
+            "amount_text": self.amount_text,
             "why": WHY[self.learned],
         }
 

@@ -29,16 +29,13 @@ td.hash,p.hash{font-family:ui-monospace,monospace;font-size:.8rem;overflow-wrap:
 """
 
 _MACROS: Final = """
-{%- macro amount(entry) -%}
-{% if entry.amount is not none %}{{ entry.amount }} {{ entry.unit }}{% else %}&ndash;{% endif %}
-{%- endmacro -%}
 {%- macro entries(ledger, caption, heading) -%}
 <table><caption>{{ caption }}</caption>
 <thead><tr><th scope="col">Who</th><th scope="col">learns what</th><th scope="col">{{ heading }}</th>
 <th scope="col">when</th><th scope="col">why</th></tr></thead>
 <tbody>{% for entry in ledger.entries %}
-<tr><td>{{ entry.who }}</td><td>{{ entry.what }}</td><td>{{ amount(entry) }}</td><td>{{ entry.when }}</td>
-<td>{{ entry.why }}</td></tr>{% endfor %}
+<tr><td>{{ entry.who }}</td><td>{{ entry.what }}</td>
+<td>{{ entry.amount_text or "&ndash;" | safe }}</td><td>{{ entry.when }}</td><td>{{ entry.why }}</td></tr>{% endfor %}
 </tbody></table>
 {%- endmacro -%}
 {%- macro course(course) -%}
@@ -202,6 +199,6 @@ def _lines(ledger: Ledger, before: str) -> Iterator[str]:
 
 
 def _line(entry: Entry, before: str) -> str:
-    amount = "" if entry.amount is None else f" ({before}{entry.amount} {entry.unit})"
+    amount = f" ({before}{entry.amount_text})" if entry.amount_text else ""
     condition = "" if entry.condition is Condition.ALWAYS else f", {CONDITIONS[entry.condition]}"
     return f"{WORDS[entry.learned]}{amount}{condition}"

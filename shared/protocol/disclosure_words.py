@@ -165,6 +165,20 @@ WHY: Final[Mapping[Learned, str]] = {
     Learned.SHARED_TREE: "two of them hold all three parts of it",
 }
 
+SINGULARS: Final[Mapping[str, str]] = {
+    "hospitals": "hospital",
+    "rounds": "round",
+    "contributions": "contribution",
+    "cells": "cell",
+    "nodes": "node",
+    "leaves": "leaf",
+    "trees": "tree",
+    "hashes": "hash",
+    "commitments": "commitment",
+    "records": "record",
+}
+"""Units of amounts, of one and of several."""
+
 CANNOT_BE_KNOWN: Final[tuple[str, ...]] = (
     "whether parties who should not work together have done so: nothing that they do among themselves shows in a log",
     "whether a hospital counted its records rightly: the sums only show that nobody changed them on the way",

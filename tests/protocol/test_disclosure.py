@@ -20,7 +20,16 @@ from shared.protocol.disclosure import (
     nodes_at,
 )
 from shared.protocol.disclosure_facts import fact
-from shared.protocol.disclosure_words import CONDITIONS, PARTIES, WHY, WORDS, Condition, Learned, Party
+from shared.protocol.disclosure_words import (
+    CONDITIONS,
+    PARTIES,
+    SINGULARS,
+    WHY,
+    WORDS,
+    Condition,
+    Learned,
+    Party,
+)
 from shared.protocol.states import CloudState
 from shared.secure_tree.secret_id3_openings import openings_shown_by
 from shared.tree.counting import count_rows
@@ -132,6 +141,8 @@ def test_every_code_has_its_words_and_every_thing_learned_a_job_that_shows_it() 
     assert (set(WORDS), set(WHY)) == (set(Learned), set(Learned))
     shown = {entry.learned for terms in all_terms() for entry in entries_of(terms)}
     assert shown == set(Learned)
+    units = {entry.unit for terms in all_terms() for entry in entries_of(terms)}
+    assert units - {""} == set(SINGULARS)
     assert {entry.party for terms in all_terms() for entry in entries_of(terms)} == set(Party)
 
 
