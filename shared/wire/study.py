@@ -29,12 +29,15 @@ MAX_STUDY_BYTES: Final = 2**25
 MAX_ANSWER_BYTES: Final = 2**12
 MAX_JOBS: Final = 100_000
 MAX_SHRINKS: Final = 16
+_LAST_MOMENT: Final = 253_402_300_799
+"""The last second of the year 9999, in Unix seconds: later ones are no day that could be told."""
 
 KeyMode = Literal["shared", "threshold"]
 Start = Literal["asked", "approved"]
 AnswerWord = Literal["approve", "decline", "withdraw"]
 ReasonCode = Literal["question", "legal", "ethics", "floors", "parties", "data", "resources", "other"]
 Line = Annotated[str, StringConstraints(max_length=500)]
+Moment = Annotated[int, Field(ge=0, le=_LAST_MOMENT)]
 Ids = Annotated[list[Id], Field(min_length=1, max_length=MAX_AGENTS)]
 
 
@@ -78,8 +81,8 @@ class StudyDocument(WireModel):
     shared_result: bool = False
     open_empty: bool = False
     max_records: Annotated[int | None, Field(ge=1, le=MAX_RECORDS, exclude_if=is_absent)] = None
-    created: Count
-    expires: Count
+    created: Moment
+    expires: Moment
 
     @property
     def sha256(self) -> str:
@@ -165,7 +168,7 @@ class StudyLine(WireModel):
 
     id: Id
     sha256: Hex32
-    closed: Count
+    closed: Moment
 
 
 class StudyLines(WireModel):

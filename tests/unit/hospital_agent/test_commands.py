@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import shelf_of
 from privet.__main__ import run
 from shared.protocol.enrolment import fingerprint, spoken
+from shared.protocol.governing import sign_study, verify_answer
+from shared.wire.study import SignedAnswer
 from tests.support.clinic import SCHEMA
 from tests.support.models import model_of
+from tests.support.studies import document
 from tests.unit.hospital_agent.test_keyring import PARTIES, ROOT, bundle_file, folder_of
 
 HEADER = "nausea,lumbar pain,urine pushing,micturition pains,burning of urethra,diagnosis\n"
@@ -209,3 +214,53 @@ def test_a_job_that_is_not_there_is_named(member: Path, capsys: pytest.CaptureFi
         problem = command(capsys, *words, code=3)
         assert problem["where"] == "job ab"
         assert "privet agent status" in problem["remedy"]
+
+
+@pytest.fixture
+def shown(member: Path) -> Path:
+    """The member's folder after its agent was shown a study."""
+    study = document(PARTIES, federation=hashlib.sha256(PARTIES.root).hexdigest(), expires=2**37)
+    signed = sign_study(study, PARTIES.identities["cloud"], PARTIES.certificates["cloud"])
+    with Journal.open(member) as journal, journal.transaction():
+        studies.learn(journal, studies.StudyEntry(study.id, study.sha256, signed.canonical()))
+    return member
+
+
+def test_a_study_is_read_and_answered(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (listed,) = command(capsys, "studies", "list", shown)["studies"]
+    assert (listed["study"], listed["answer"]) == ("simulation", "pending")
+    assert command(capsys, "status", shown)["studies_waiting"] == ["simulation"]
+    assert "no terminal" in command(capsys, "studies", "approve", shown, "simul", code=3)["detail"]
+    assert "nothing to withdraw" in command(capsys, "studies", "withdraw", shown, "simul", code=3)["detail"]
+    assert command(capsys, "studies", "approve", shown, "simul", "--yes")["answer"] == "approved"
+    assert command(capsys, "studies", "approve", shown, "simul", "--yes")["answer"] == "approved"
+    assert "withdraw" in command(capsys, "studies", "decline", shown, "simul", code=3)["remedy"]
+    left = command(capsys, "studies", "withdraw", shown, "simul", "--yes", "--reason", "a new board")
+    assert (left["answer"], left["code"], left["reason"]) == ("withdrawn", "other", "a new board")
+    assert command(capsys, "studies", "approve", shown, "simul", "--yes")["answer"] == "approved"
+    said = command(capsys, "studies", "show", shown, listed["sha256"][:10])["said"]
+    assert [one["answer"]["answer"] for one in said] == ["approve", "withdraw", "approve"]
+    times = [one["answer"]["time"] for one in said]
+    assert times == sorted(set(times))
+    for one in said:
+        signed = SignedAnswer.model_validate({name: one[name] for name in ("answer", "signature")})
+        verify_answer(signed, Keyring.open(shown).identity.public)
+
+
+@pytest.mark.parametrize("reason", ["x" * 201, "two\nlines"])
+def test_a_reason_is_one_short_line(shown: Path, capsys: pytest.CaptureFixture[str], reason: str) -> None:
+    told = command(capsys, "studies", "decline", shown, "simulation", "--reason", reason, code=3)
+    assert told["where"] == "--reason"
+    assert command(capsys, "studies", "list", shown)["studies"][0]["answer"] == "pending"
+
+
+def test_a_study_that_was_not_shown_is_named(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("show", "approve", "decline", "withdraw"):
+        assert "studies list" in command(capsys, "studies", word, shown, "another", code=3)["remedy"]
+
+
+def test_a_consent_needs_a_hash(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = command(capsys, "consent", shown, "simulation", "--other", "12", "--yes", code=3)
+    assert told["where"] == "--other"
+    given = command(capsys, "consent", shown, "simulation", "--other", "AB" * 32, "--yes")
+    assert given["without_sha256"] == "ab" * 32

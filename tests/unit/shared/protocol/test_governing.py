@@ -165,6 +165,7 @@ def test_parties_of_a_secret_job_are_those_of_the_document(block: dict[str, Any]
         {"profiles": ["paper"]},
         {"profiles": []},
         {"expires": CREATED},
+        {"expires": 2**50},
         {"compute_parties": ["h1", "h2", "h9"]},
         {"compute_parties": ["h1", "h1", "h2"]},
         {"result_parties": ["h3", "h1"]},
