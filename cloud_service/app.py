@@ -33,6 +33,7 @@ from cloud_service.api import (
     studies,
 )
 from cloud_service.api.passing import Passing
+from cloud_service.api.strangers import Strangers
 from cloud_service.api.traffic import Traffic
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import load_keys
@@ -121,5 +122,6 @@ def create_app(services: Services) -> FastAPI:
     for module in _ROUTERS:
         app.include_router(module.router)
     problems.install(app)
+    app.add_middleware(Strangers, per_second=services.settings.limits.anonymous_per_second)
     app.add_middleware(Traffic)
     return app

@@ -78,6 +78,15 @@ TEMPLATE: Final = f"""\
 # database_connections = 30
 # drain_seconds = 1.0
 
+# Limits; `privet cloud limits FOLDER` shows all that are in force.
+# [limits]
+# anonymous_per_second = 20
+# connections_per_address = 200
+# slowest_bytes_per_second = 1024
+# running_jobs = 100
+# messages_per_hour = 50000
+# stored_bytes = 2147483648
+
 # Several replicas on one PostgreSQL: how the others reach this one (https, or http on this machine only), and the
 # certificate authority of their addresses where it is a private one.
 # [replica]
@@ -114,6 +123,25 @@ class ReplicaSettings(BaseModel):
         return self
 
 
+class LimitSettings(BaseModel):
+    """What strangers and single hospitals may take."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    anonymous_per_second: Annotated[float, Field(gt=0)] = 20
+    """Requests of one address that prove nothing or are refused; ten times as many may come at once."""
+    connections_per_address: Annotated[int, Field(ge=1)] = 200
+    """Connections of one address at a time; not counted behind a proxy, which sets this limit itself."""
+    slowest_bytes_per_second: Annotated[int, Field(ge=1)] = 1024
+    """A body that comes more slowly is cut off, 10 s after its start at the earliest."""
+    running_jobs: Annotated[int, Field(ge=1)] = 100
+    """Jobs that run at a time and invite the same hospital."""
+    messages_per_hour: Annotated[int, Field(ge=60)] = 50_000
+    """Messages of one hospital an hour, at each replica."""
+    stored_bytes: Annotated[int, Field(ge=2**20)] = 2 * 2**30
+    """Bytes of one hospital's messages that are kept, in all jobs that retention has not cleared."""
+
+
 class Settings(BaseSettings):
     """How this cloud runs. Sizes in bytes, times in seconds."""
 
@@ -141,6 +169,8 @@ class Settings(BaseSettings):
     """Whether nobody gets through TLS without a client certificate of `tls_client_ca`; people need one then too."""
     behind_proxy: bool = False
     """A reverse proxy in front ends TLS, and nobody else can reach this address."""
+    trusted_proxies: tuple[str, ...] = ("127.0.0.1", "::1")
+    """With `behind_proxy`: addresses or networks whose word on where a request came from is believed."""
     database_url: Annotated[str, Field(repr=False)] = ""
     """SQLite in the folder unless another is named: `postgresql+psycopg://USER@HOST/NAME`. May hold a password, so
     better in the environment or a secret file."""
@@ -152,6 +182,8 @@ class Settings(BaseSettings):
     """Test data only: profile paper lets parties learn counts of single hospitals."""
     max_wait_seconds: Annotated[float, Field(gt=0, le=60)] = 25
     """The longest that a poll of an agent is held open."""
+    limits: LimitSettings = LimitSettings()
+    """Limits of strangers and hospitals."""
     retention_days: Annotated[int, Field(ge=0, le=36_500)] = 90
     """Days after the end of a job after which its messages and events are deleted; its log, ledger and results stay.
     0 keeps them for ever."""

@@ -28,6 +28,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(restore)
     app.command("rotate-rsa")(rotate_rsa)
     app.command()(purge)
+    app.command()(limits)
 
 
 def migrate(
@@ -269,6 +270,19 @@ def purge(
     return Report(
         {"purged": [str(name) for name in done]},
         f"Deleted messages and events of {len(done)} jobs. Logs, ledgers, results and this act stay.",
+    )
+
+
+def limits(folder: Folder) -> Report:
+    """Every limit that this cloud sets: who is held to it, how much, and the setting."""
+    from cloud_service.limits import in_force
+    from cloud_service.settings import load_settings
+
+    found = in_force(load_settings(folder))
+    width = max(len(limit.what) for limit in found)
+    return Report(
+        {"limits": [{"what": one.what, "limit": one.value, "setting": one.setting} for one in found]},
+        "\n".join(f"{one.what:<{width}}  {one.value}  ({one.setting or 'fixed'})" for one in found),
     )
 
 

@@ -17,6 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from cloud_service.service.doorway import SMALL_BYTES
+from cloud_service.service.rates import RateLimitedError
 from shared.errors import ErrorCode, PeerError
 
 _GZIP: Final = 31
@@ -24,6 +25,8 @@ _GZIP: Final = 31
 _STEP_BYTES: Final = 2**20
 _JSON: Final = "application/json"
 _LENGTH_DIGITS: Final = 18
+START_SECONDS: Final = 10.0
+"""A body has so long before its pace counts."""
 LARGE_AT_ONCE: Final = 8
 """Bodies longer than `SMALL_BYTES` that are held in memory and worked on at a time."""
 _QUICK_BYTES: Final = 2**12
@@ -81,8 +84,19 @@ async def _collect(request: Request, max_bytes: int) -> bytes:
         raise _too_large(max_bytes)
     chunks: list[bytes] = []
     total = 0
+    pace = request.app.state.services.settings.limits.slowest_bytes_per_second
+    began, stream = asyncio.get_running_loop().time(), aiter(request.stream())
     try:
-        async for chunk in request.stream():
+        while True:
+            try:
+                async with asyncio.timeout_at(began + START_SECONDS + total / pace):
+                    chunk = await anext(stream)
+            except StopAsyncIteration:
+                break
+            except TimeoutError:
+                raise RateLimitedError(
+                    f"the body came more slowly than {pace} bytes a second", retry_after_seconds=5
+                ) from None
             total += len(chunk)
             if total > max_bytes:
                 raise _too_large(max_bytes)

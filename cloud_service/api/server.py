@@ -13,12 +13,14 @@ import structlog
 import uvicorn
 from fastapi import FastAPI
 
+from cloud_service.api.connections import HEADER_BYTES, Door, guarded
 from cloud_service.api.supervisor import Heartbeat, notify
 from cloud_service.settings import Settings
 from shared.errors import InputError
 from shared.wire.relay import MAX_PARCEL_BYTES
 
 _log = structlog.get_logger()
+_NO_LIMIT: Final = sys.maxsize
 _GRACE_SECONDS: Final = 2
 """For requests that are being worked on. With draining and the workers' end, a stop takes less than 5 seconds."""
 _KEEP_ALIVE_SECONDS: Final = 75
@@ -95,6 +97,9 @@ def server_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         proxy_headers=settings.behind_proxy,
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        http=guarded(Door(_NO_LIMIT if settings.behind_proxy else settings.limits.connections_per_address)),
+        h11_max_incomplete_event_size=HEADER_BYTES,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         ws="websockets-sansio",

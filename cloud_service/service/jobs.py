@@ -15,6 +15,7 @@ from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.inviting import Invitations
 from cloud_service.service.key_modes import key_rules
 from cloud_service.service.planning import JobPlan, secret_spec
+from cloud_service.service.quotas import Quotas
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
@@ -46,6 +47,7 @@ class Jobs:
     membership: Membership
     keys: CloudKeyPair
     aftermath: Aftermath
+    quotas: Quotas
     clock: Callable[[], int]
 
     def start(self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR) -> StoredJob:
@@ -66,6 +68,7 @@ class Jobs:
                 terms.check_invited(plan.invited or ())
             self._check_profile(study, plan)
             certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
+            self.quotas.check_jobs(connection, certificates)
             manifest = self._manifest(study, plan, sorted(certificates), now, terms)
             self._check_size(manifest)
             step = coordinator.create(manifest, certificates, now)

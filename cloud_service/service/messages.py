@@ -21,6 +21,7 @@ from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
 from cloud_service.service.federation import Membership
 from cloud_service.service.history import lose_in
 from cloud_service.service.presence import Presence
+from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import News, Recorder
 from cloud_service.store import history, jobs, journal, messages
@@ -75,6 +76,7 @@ class MessageDoor:
     aftermath: Aftermath
     rates: Rates
     presence: Presence
+    quotas: Quotas
     clock: Callable[[], int]
 
     def accept(self, raw: bytes, journal_claim: str | None = None) -> bytes:
@@ -97,6 +99,7 @@ class MessageDoor:
         verify(sealed, certificate.public_key)
         self.presence.saw(AgentId(envelope.sender))
         self.rates.spend(envelope.sender)
+        self.quotas.take_message(envelope.sender, len(raw))
         if prior is not None and prior.sha256 == messages.digest(raw):
             return _first_answer(prior)
         claim = cross_heads.believed(journal_claim, sealed, certificate.public_key)

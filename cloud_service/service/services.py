@@ -31,6 +31,7 @@ from cloud_service.service.notifier import Notifier
 from cloud_service.service.people import People, build_people
 from cloud_service.service.presence import Presence
 from cloud_service.service.progress import ProgressDoor
+from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
 from cloud_service.service.results import Results
@@ -129,6 +130,7 @@ def build_services(
     relay = Relay(database, admission, frames, presence, leases, notifier, clock)
     history = History(database, signer, aftermath, clock)
     retention = Retention(database, settings.retention_days, clock)
+    quotas = Quotas(database, settings.limits)
     clearing = Clearing(database, keys, membership, clock)
     studies = Studies(database, membership, notifier, clock)
     governance = Governance(database, membership, admission, signer, aftermath, rates, presence, clock)
@@ -140,12 +142,14 @@ def build_services(
         membership=membership,
         history=history,
         notifier=notifier,
-        messages=MessageDoor(database, membership, admission, signer, aftermath, rates, presence, clock),
+        messages=MessageDoor(
+            database, membership, admission, signer, aftermath, rates, presence, quotas, clock
+        ),
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
         studies=studies,
         governance=governance,
-        jobs=Jobs(settings, database, membership, keys, aftermath, clock),
+        jobs=Jobs(settings, database, membership, keys, aftermath, quotas, clock),
         results=Results(database),
         ledgers=Ledgers(database),
         dossiers=Dossiers(database, membership, studies, governance, clock),
