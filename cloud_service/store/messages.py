@@ -43,7 +43,14 @@ _OF_SENDER: Final = (
 )
 _PRIOR: Final = _OF_SENDER.where(_SAME_SEQ)
 _PRIOR_OF_TURN: Final = _OF_SENDER.where(or_(_SAME_SEQ, _SAME_TURN))
-_RAW: Final = select(_IN.raw).where(_IN.job == bindparam("job"), _IN.raw.is_not(None)).order_by(_IN.id)
+_WITHOUT_NUMBERS: Final = [
+    kind.value for kind in MessageType if kind not in (MessageType.CONTRIBUTION, MessageType.PARTIAL)
+]
+_RAW: Final = (
+    select(_IN.raw)
+    .where(_IN.job == bindparam("job"), _IN.raw.is_not(None), _IN.type.in_(_WITHOUT_NUMBERS))
+    .order_by(_IN.id)
+)
 _ADD: Final = insert(_MESSAGES)
 
 _BY_SENDER: Final = (_E.job == bindparam("job")) & (_E.sender == bindparam("sender"))
@@ -108,7 +115,7 @@ def add(
 
 
 def kept(connection: Connection, job: str) -> list[bytes]:
-    """The members' messages of a job whose bytes are still here, in the order in which they were taken."""
+    """The members' messages of a job whose bytes are still here, in order; none of what is made of ciphertexts."""
     return [bytes(raw) for raw in connection.scalars(_RAW, {"job": job})]
 
 

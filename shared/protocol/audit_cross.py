@@ -20,9 +20,21 @@ from shared.protocol.envelopes import unseal, verify
 from shared.wire.base import canonical_json, decode_base64url
 from shared.wire.envelope import Envelope, MessageType
 
-_ONCE = (MessageType.CONTRIBUTION, MessageType.DECISION, MessageType.NOTIFY, MessageType.ATTEST)
+_ONCE = (
+    MessageType.CONTRIBUTION,
+    MessageType.PARTIAL,
+    MessageType.DECISION,
+    MessageType.NOTIFY,
+    MessageType.ATTEST,
+)
 _STATED = (MessageType.DECISION, MessageType.NOTIFY)
-_TO_ALL = (MessageType.ROSTER, MessageType.ROUND_OPEN, MessageType.AGGREGATE, MessageType.JOB_DONE)
+_TO_ALL = (
+    MessageType.ROSTER,
+    MessageType.ROUND_OPEN,
+    MessageType.AGGREGATE,
+    MessageType.PARTIALS,
+    MessageType.JOB_DONE,
+)
 _MAX_MESSAGE_BYTES = 2**27
 Record = Mapping[str, Any]
 

@@ -116,7 +116,7 @@ def _of_hospital(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
             return _texts(body, "tree_sha256") | {"published": body.get("tree") is not None}
         case MessageType.JOB_DECLINE | MessageType.ABORT:
             return _texts(body, "code")
-        case MessageType.CONTRIBUTION | MessageType.DECISION | MessageType.NOTIFY:
+        case MessageType.CONTRIBUTION | MessageType.PARTIAL | MessageType.DECISION | MessageType.NOTIFY:
             echo = body.get("head")
             return {"echo": echo[:64]} if isinstance(echo, str) else {}
         case _:

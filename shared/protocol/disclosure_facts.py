@@ -20,7 +20,10 @@ from shared.wire.secret import SecretSpec
 
 @dataclass(slots=True)
 class RoundCourse:
-    """One attempt of a round. `slots`: cells asked, None where the log does not say. `summed`: its sum was sent."""
+    """One attempt of a round. `slots`: cells asked, None where the log does not say. `summed`: its sum was sent.
+
+    `opened`: of key mode threshold, that the holders' parts were sent, without which nobody opens the sum.
+    """
 
     round: int
     attempt: int
@@ -28,6 +31,7 @@ class RoundCourse:
     contributed: list[str] = field(default_factory=list)
     decided: list[str] = field(default_factory=list)
     summed: bool = False
+    opened: bool = False
 
 
 @dataclass(slots=True)
@@ -112,6 +116,8 @@ def _cloud_said(course: Course, kind: str, record: Mapping[str, Any]) -> None:
             course.at(record).slots = record.get("slots")
         case MessageType.AGGREGATE:
             course.at(record).summed = True
+        case MessageType.PARTIALS:
+            course.at(record).opened = True
         case MessageType.JOB_DONE:
             course.done = True
         case MessageType.ABORT if record.get("to", EVERYONE) == EVERYONE:
@@ -172,7 +178,7 @@ def _everywhere(terms: Terms, course: Course) -> Iterator[Entry]:
 def _paillier(terms: Terms, course: Course) -> Iterator[Entry]:
     always, opened = Condition.ALWAYS, [entry for entry in course.rounds if entry.slots is not None]
     contributions = sum(len(entry.contributed) for entry in course.rounds)
-    summed = _cells(entry for entry in course.rounds if entry.summed)
+    told = [entry for entry in course.rounds if entry.summed and (terms.threshold is None or entry.opened)]
     if opened:
         for party in (Party.CLOUD, Party.PEOPLE):
             yield Entry(party, Learned.ROUND_SIZES, always, len(opened), "rounds")
@@ -181,16 +187,16 @@ def _paillier(terms: Terms, course: Course) -> Iterator[Entry]:
         yield Entry(Party.CLOUD, learned, always, contributions, "contributions")
     if terms.profile == "paper":
         yield from _paper(course)
-    if any(entry.summed for entry in course.rounds):
-        yield from _of_sums(terms, summed)
-        if terms.threshold is not None:
-            yield from _forwarded(course)
+    if told:
+        yield from _of_sums(terms, _cells(told))
+    if terms.threshold is not None:
+        yield from _forwarded(course)
     yield from _of_shrinks(terms, course)
     if course.done:
         yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
 
 
-def _cells(rounds: Iterator[RoundCourse]) -> int | None:
+def _cells(rounds: Sequence[RoundCourse]) -> int | None:
     """Cells of these rounds; None where a log of an older version does not say."""
     slots = [entry.slots for entry in rounds]
     return None if None in slots else sum(slot for slot in slots if slot is not None)
@@ -199,7 +205,8 @@ def _cells(rounds: Iterator[RoundCourse]) -> int | None:
 def _forwarded(course: Course) -> Iterator[Entry]:
     """Each hospital was sent the contributions of all others, to recompute the sum."""
     others = sum(len(entry.contributed) - 1 for entry in course.rounds if entry.summed)
-    yield Entry(Party.HOSPITAL, Learned.SEALED_CONTRIBUTIONS, Condition.ALWAYS, others, "contributions")
+    if others:
+        yield Entry(Party.HOSPITAL, Learned.SEALED_CONTRIBUTIONS, Condition.ALWAYS, others, "contributions")
 
 
 def _of_sums(terms: Terms, summed: int | None) -> Iterator[Entry]:

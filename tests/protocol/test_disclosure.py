@@ -38,6 +38,7 @@ from shared.wire.secret import SecretSpec
 from tests.protocol.test_secret_jobs import RULES
 from tests.protocol.test_simulation import NAMES, PATTERNS, SCHEMA
 from tests.support.ledgers import course_so_far, exceeding, listen
+from tests.support.threshold_keys import dealt
 from tests.support.tree_strategies import Sample, rules, samples
 from tests.support.world import World
 
@@ -47,12 +48,13 @@ SHAPES: dict[str, dict[str, Any]] = {
     "shallow": {"max_depth": 2},
     "published": {"publish_tree": True},
     "paper": {"profile": "paper", "skip_known": False, "max_depth": 2},
+    "threshold": {"dealt": dealt(512, 4, 4), "max_depth": 2},
     "mode I": RULES,
     "mode I, published": {**RULES, "publish_tree": True},
 }
 
 
-DEFAULT = ("shallow", "paper", "mode I, published")
+DEFAULT = ("shallow", "paper", "threshold", "mode I, published")
 LONG = tuple(shape for shape in SHAPES if shape not in DEFAULT)
 
 
