@@ -47,11 +47,13 @@ class Door:
         return self._open.total()
 
 
-def guarded(door: Door, header_seconds: float = HEADER_SECONDS) -> type[asyncio.Protocol]:
+def guarded(door: Door) -> type[asyncio.Protocol]:
     """The server's HTTP protocol behind a door."""
 
     class Guarded(H11Protocol):
         """One connection."""
+
+        header_seconds = HEADER_SECONDS
 
         _address: str | None = None
         _hurry: asyncio.TimerHandle | None = None
@@ -84,7 +86,7 @@ def guarded(door: Door, header_seconds: float = HEADER_SECONDS) -> type[asyncio.
 
         def _watch(self) -> None:
             loop = asyncio.get_running_loop()
-            self._hurry = loop.call_later(header_seconds, self._too_slow)
+            self._hurry = loop.call_later(self.header_seconds, self._too_slow)
 
         def _too_slow(self) -> None:
             self._hurry = None
