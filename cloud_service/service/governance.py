@@ -5,6 +5,7 @@ Answers and consents carry their own signatures, so they are evidence whoever br
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from cloud_service.service import acts
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.federation import Membership
@@ -134,6 +136,8 @@ class Governance:
                 governance.add_answer(connection, row)
                 if answer.answer != "approve":
                     news = self._end_jobs(connection, study, agent, now)
+                act = f"study_{STATE_OF[answer.answer]}"
+                _record(connection, agent, act, study, document.sha256, raw, now)
         except IntegrityError:
             raise PeerError(
                 ErrorCode.REPLAY_CONFLICT, "answer: another one of the same time was taken"
@@ -206,6 +210,7 @@ class Governance:
             pair = (agent, consent.with_sha256, consent.without_sha256)
             if governance.same_consent(connection, *pair) is None:
                 governance.add_consent(connection, values)
+                _record(connection, agent, "consented", study, document.sha256, signed.canonical(), now)
 
     def _document(
         self, connection: Connection, study: str, agent: AgentId, *, lock: bool = False
@@ -227,3 +232,11 @@ class Governance:
             else Standing(agent, PENDING)
             for agent in document.members
         ]
+
+
+def _record(
+    connection: Connection, agent: AgentId, act: str, study: str, sha256: str, word: bytes, now: int
+) -> None:
+    """A line in the log of acts: who said what to which document, and the hash of the signed word."""
+    details: dict[str, acts.Detail] = {"sha256": sha256, "word_sha256": hashlib.sha256(word).hexdigest()}
+    acts.record(connection, actor=agent, act=act, subject=study, now=now, details=details)

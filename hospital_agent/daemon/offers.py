@@ -18,7 +18,7 @@ from hospital_agent.daemon.casework import Case, Casework, manifest_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally, studies
-from hospital_agent.journal.studies import StudyState
+from hospital_agent.journal.studies import REFUSED, StudyState
 from hospital_agent.policy import DECLINED, Refusal, review
 from hospital_agent.records import Snapshot
 from hospital_agent.records.identity import records_identity
@@ -169,8 +169,10 @@ class OfferDesk:
         waiting = journal.jobs(JobStatus.AWAITING)
         states = studies.states(journal) if waiting else {}
         for entry in waiting:
-            state = states.get(entry.study, StudyState.PENDING)
-            if state is StudyState.PENDING:
+            state = states.get(entry.study)
+            if not (
+                state in REFUSED or (state is StudyState.APPROVED and self.office.policy.approval == "study")
+            ):
                 continue
             manifest = manifest_of(entry)
             refusal = self._refusal(manifest)
