@@ -11,6 +11,7 @@ import typer
 from privet.demo.options import (
     KEY_BITS,
     DemoOptions,
+    check_key_mode,
     check_mode,
     check_own_records,
     height_of,
@@ -43,6 +44,13 @@ class ProfileName(StrEnum):
 
     HARDENED = "hardened"
     PAPER = "paper"
+
+
+class KeyModeName(StrEnum):
+    """Who opens sums."""
+
+    SHARED = "shared"
+    THRESHOLD = "threshold"
 
 
 app = typer.Typer(add_completion=False)
@@ -149,6 +157,15 @@ def demo(
     key_bits: Annotated[
         int, typer.Option("--key-bits", help="Paillier key: 2048, 3072 or 4096.", rich_help_panel=_JOB)
     ] = 3072,
+    key_mode: Annotated[
+        KeyModeName,
+        typer.Option(
+            "--key-mode",
+            help="Of mode ppsdt. shared: every hospital can open a sum. threshold: each holds a share of the key and "
+            "all open a sum together; making and using such a key takes several times as long.",
+            rich_help_panel=_JOB,
+        ),
+    ] = KeyModeName.SHARED,
     max_depth: Annotated[
         str | None,
         typer.Option(
@@ -235,6 +252,7 @@ def demo(
             mode=mode.value,
             profile=profile.value,
             key_bits=_checked_key_bits(key_bits),
+            key_mode=check_key_mode(key_mode.value, mode.value, profile.value),
             keep=keep,
             stay=stay,
             direct=direct,

@@ -63,8 +63,9 @@ def set_up(
     hospitals = records.hospitals
     with progress.step(f"the authority makes a {options.key_bits}-bit key, every party its own keys"):
         _make_keys(hospitals, options, folders, processes)
-    with progress.step("the authority certifies them, and they join"):
-        _join(hospitals, folders, processes)
+    dealing = ", deals them a key in shares" if options.key_mode == "threshold" else ""
+    with progress.step(f"the authority certifies them{dealing}, and they join"):
+        _join(hospitals, options, folders, processes)
         token = _make_token(folders, processes)
     ports = free_ports(len(hospitals) + 1)
     federation = Federation(
@@ -104,12 +105,19 @@ def _make_keys(
     processes.call_all({"authority": found, "cloud": ["cloud", "init", str(folders.cloud)], **agents})
 
 
-def _join(hospitals: tuple[HospitalData, ...], folders: Folders, processes: Processes) -> None:
+def _join(
+    hospitals: tuple[HospitalData, ...], options: DemoOptions, folders: Folders, processes: Processes
+) -> None:
     # A real authority compares each fingerprint with what the member reads out; here both are one machine.
     requests = [folders.cloud / "cloud.csr", *(folders.agent(h.id) / f"{h.id}.csr" for h in hospitals)]
     certified = processes.call(
         "authority", "authority", "certify", str(folders.authority), *map(str, requests), "--yes"
     )
+    if options.key_mode == "threshold":
+        # Shares go to the agents that are certified, so the first key is replaced by one that is dealt to them.
+        certified = processes.call(
+            "authority", "authority", "rotate", str(folders.authority), "--key-mode", "threshold"
+        )
     bundles, root = certified["bundles"], ["--root-sha256", certified["root_sha256"]]
     joins: dict[str, Sequence[str]] = {
         h.id: ["agent", "join", str(folders.agent(h.id)), "--bundle", bundles[h.id], *root] for h in hospitals

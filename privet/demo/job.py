@@ -232,5 +232,6 @@ def _plan(options: DemoOptions, hospitals: list[AgentId]) -> dict[str, Any]:
         "split_on_zero_gain": rules.split_on_zero_gain,
         "skip_known": rules.skip_known,
         "deadlines": _DEADLINES,
+        **({"key_mode": "threshold"} if options.key_mode == "threshold" else {}),
         **({} if options.noise_sigma is None else {"noise": {"sigma": options.noise_sigma}}),
     }

@@ -14,6 +14,7 @@ from shared.wire.secret import MAX_HEIGHT
 
 Profile = Literal["hardened", "paper"]
 Mode = Literal["ppsdt", "id3", "gain-ratio"]
+KeyMode = Literal["shared", "threshold"]
 
 MIN_HOSPITALS: Final = 3
 MAX_HOSPITALS: Final = 64
@@ -29,7 +30,8 @@ class DemoOptions:
 
     `class_column`, `drop`, keys of `cuts`: names, or positions from 1.
     `keep`: where the federation's files stay afterwards. `direct`: compute parties connect to one another, past the
-    cloud. `noise_sigma`: deviation of the noise on each sum, a decimal number; None for exact sums.
+    cloud. `noise_sigma`: deviation of the noise on each sum, a decimal number; None for exact sums. `key_mode`: whether
+    each hospital holds the whole Paillier key, or a share with which all of them together open a sum.
     """
 
     files: tuple[Path, ...] = ()
@@ -42,6 +44,7 @@ class DemoOptions:
     mode: Mode = "ppsdt"
     profile: Profile = "hardened"
     key_bits: int = 3072
+    key_mode: KeyMode = "shared"
     keep: Path | None = None
     stay: bool = False
     direct: bool = False
@@ -72,6 +75,21 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: b
     if criterion not in (None, own):
         raise _not_of(mode, f"--criterion {criterion}")
     return own
+
+
+def check_key_mode(key_mode: KeyMode, mode: Mode, profile: Profile) -> KeyMode:
+    """The key mode, once mode and profile are seen to fit it. Raises: InputError: they use no key in shares."""
+    if key_mode == "shared":
+        return key_mode
+    if mode != "ppsdt":
+        raise _not_of(mode, "--key-mode threshold")
+    if profile != "hardened":
+        raise InputError(
+            "profile paper needs a key that every hospital holds whole.",
+            where="--key-mode",
+            remedy="Leave out one of the two.",
+        )
+    return key_mode
 
 
 def parse_sigma(text: str | None, mode: Mode, profile: Profile) -> str | None:

@@ -65,9 +65,17 @@ def _headline(result: DemoResult) -> str:
         f"{result.records.title}\n"
         f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
         f"{plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
-        f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key, {options.rules.criterion}."
+        f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key{_in_shares(result)}, "
+        f"{options.rules.criterion}."
         f"{_PAPER_NOTE if options.profile == 'paper' else ''}"
     )
+
+
+def _in_shares(result: DemoResult) -> str:
+    """Key mode threshold, in words."""
+    if result.options.key_mode == "shared":
+        return ""
+    return f" in {len(result.trees)} shares that open a sum only together"
 
 
 def _way(result: DemoResult) -> str:

@@ -88,6 +88,7 @@ class DemoResult:
             "mode": self.options.mode,
             "profile": _PROFILES.get(self.options.mode, self.options.profile),
             "key_bits": self.options.key_bits,
+            "key_mode": self.options.key_mode,
             "hospitals": len(self.trees),
             "rows": len(self.records.rows),
             "rounds": len(self.rounds) if self.secret is None else self.secret.rounds,
