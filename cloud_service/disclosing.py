@@ -74,13 +74,19 @@ def export_audit(
         str | None,
         typer.Option("--job", metavar="JOB", help="The log of this job; without it, of administrative acts."),
     ] = None,
+    people: Annotated[
+        bool, typer.Option("--people", help="The log of sign-ins, accounts and tokens instead.")
+    ] = False,
 ) -> Report:
     """Write a log, signed, for `privet audit verify`."""
+    if people and job is not None:
+        raise InputError("one log at a time", where="--people", remedy="Leave out --job or --people.")
     with _services(folder) as services:
-        lines = services.audits.of_acts() if job is None else services.audits.of_job(job)
+        audits = services.audits
+        lines = audits.of_people() if people else audits.of_acts() if job is None else audits.of_job(job)
         content = b"".join(lines)
     _write(out, content)
-    what = "administrative acts" if job is None else f"job {job}"
+    what = "people" if people else "administrative acts" if job is None else f"job {job}"
     return Report(
         {"file": str(out), "job": job}, f"The log of {what} is in {out}.\nNext: privet audit verify {out}"
     )

@@ -115,6 +115,7 @@ def _line(log: Log) -> str:
     what = {
         "job": f"the cloud's log of job {header.job}",
         "acts": "the cloud's log of acts",
+        "people": "the cloud's log of people",
         "hospital": f"the log of {header.exporter}",
     }
     return f"{log.name}: {what[header.log]}, {len(log.file.records)} records"

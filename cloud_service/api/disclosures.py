@@ -82,6 +82,17 @@ def acts(services: Use, _caller: Auditor) -> Response:
     return _file(services.audits.of_acts())
 
 
+@router.get(
+    "/v1/audit/people",
+    summary="The people's log as a file",
+    response_class=Response,
+    responses={**_FILE, **responses(401, 403, 429, 503)},
+)
+def people(services: Use, _caller: Auditor) -> Response:
+    """Sign-ins, refused ones too, and changes of accounts and tokens, hash-chained and signed by the cloud."""
+    return _file(services.audits.of_people())
+
+
 def _answer(
     request: Request, document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], str]
 ) -> Response:

@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from cloud_service.service.federation import Membership
 from cloud_service.service.refusals import UnknownThingError
-from cloud_service.store import acts, jobs, journal, messages
+from cloud_service.store import acts, jobs, journal, messages, people
 from cloud_service.store.database import Database
 from cloud_service.store.journal import Entry
 from shared.ids import CLOUD
@@ -52,6 +52,13 @@ class Audits:
         with self.database.read() as connection:
             entries = list(acts.all_of(connection))
         return export(self._header(), map(_line, entries), (), self.signer)
+
+    def of_people(self) -> Iterator[bytes]:
+        """The log of sign-ins, and of changes of accounts and tokens."""
+        with self.database.read() as connection:
+            entries = list(people.all_records(connection))
+        header = self._header().model_copy(update={"log": "people"})
+        return export(header, map(_line, entries), (), self.signer)
 
     def _header(self) -> Header:
         joined = self.membership.current()

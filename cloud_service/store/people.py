@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
@@ -25,6 +25,7 @@ _STATES: Final = table_of(SignInState)
 _RECORDS: Final = table_of(PeopleRecord)
 _P, _S, _A, _I, _R = _PEOPLE.c, _SESSIONS.c, _ATTEMPTS.c, _STATES.c, _RECORDS.c
 
+_PAGE: Final = 1000
 _CHAIN_LOCK: Final = 0x70656F70
 """Key of the PostgreSQL advisory lock under which the log grows, whichever replica appends."""
 _PERSON: Final = select(_PEOPLE).where(_P.name == bindparam("who"))
@@ -150,3 +151,11 @@ def records(connection: Connection, *, after: int, limit: int) -> list[Entry]:
     """Records beyond number `after`, in order; -1 for those from the start."""
     rows = connection.execute(_RECORDS_AFTER, {"after": after, "most": limit})
     return [Entry(row.number, row.record, row.hash) for row in rows]
+
+
+def all_records(connection: Connection) -> Iterator[Entry]:
+    """The whole log, read in pages."""
+    after = -1
+    while found := records(connection, after=after, limit=_PAGE):
+        yield from found
+        after = found[-1].number

@@ -23,11 +23,11 @@ from shared.wire.base import Base64Url, Count, Hex16, Hex32, Hex64, Id, WireMode
 
 _END_CONTEXT: Final = b"ppsdt/1/audit\n"
 MAX_LINE_BYTES: Final = 2**24
-LogName = Literal["job", "acts", "hospital"]
+LogName = Literal["job", "acts", "people", "hospital"]
 
 
 class Header(WireModel):
-    """First line. `log`: the cloud's of one job, its log of acts, or a hospital's. `root`: certificate, DER.
+    """First line. `log`: the cloud's of one job, of acts or of people, or a hospital's. `root`: certificate, DER.
 
     `members`: certificates (DER) of the hospitals that a job invited. `exported`: Unix seconds.
     """

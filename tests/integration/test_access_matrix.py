@@ -81,6 +81,7 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
     ("GET", "/v1/audit"): Row("U", 200, 403),
     ("GET", "/v1/people"): Row("OU", 200, 403),
     ("GET", "/v1/people/audit"): Row("U", 200, 403),
+    ("GET", "/v1/audit/people"): Row("U", 200, 403),
     ("GET", "/v1/me"): Row("OCSAU", 200, 200),
     ("POST", "/v1/sign-out"): Row("OCSAU", 409, 409),  # they hold tokens, not sessions
     ("POST", "/v1/me/password"): Row(

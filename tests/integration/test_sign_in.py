@@ -23,6 +23,8 @@ from cloud_service.service.attempts import ADDRESS_FREE, LONGEST_SECONDS, NAME_F
 from cloud_service.service.second_factor import SecondFactors
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError
+from shared.protocol import audit_check
+from shared.protocol.enrolment import fingerprint
 from shared.wire.base import canonical_json
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import JSON
@@ -345,6 +347,12 @@ def test_the_log_says_who_did_what_and_is_chained(cloud: CloudUnderTest) -> None
         assert entry["number"] == entry["record"]["n"] == number
         head = hashlib.sha256(head + canonical_json(entry["record"])).digest()
         assert entry["hash"] == head.hex()
+    exported = cloud.people.get("/v1/audit/people").content
+    root = fingerprint(cloud.parties.root)
+    log, findings = audit_check.check("people", exported, root)
+    assert (log is not None and len(log.file.records), findings) == (len(records), [])
+    edited = exported.replace(b"roles_changed", b"roles_changes")
+    assert audit_check.check("people", edited, root)[1]
     rest = cloud.people.get("/v1/people/audit", params={"after": 4, "limit": 2}).json()["records"]
     assert rest == records[5:7]
 
