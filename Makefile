@@ -14,7 +14,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long check format bench bench-long lock wheel sbom licences audit clean
+.PHONY: help setup demo test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ test: $(DEV) ## run the tests (TESTS="tests/unit -k name")
 
 test-long: $(DEV) ## run the longer proofs
 	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long $(TESTS)
+
+invariants: $(DEV) ## check the ten invariants of the threat model, one line each
+	@$(BIN)/python -m tests.invariants
 
 check: $(DEV) ## format, lint, types, imports, security lint, migrations up to date
 	@$(BIN)/ruff format --check --quiet .
