@@ -13,9 +13,17 @@ from cloud_service.service.studies import StudyView
 from shared.ids import ID_PATTERN
 from shared.protocol.plain_words import words_of
 from shared.wire.base import MAX_INTEGER
-from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Criterion, Disclosure, Profile, SchemaSpec
+from shared.wire.manifest import (
+    MAX_AGENTS,
+    MAX_ATTRIBUTES,
+    Criterion,
+    Disclosure,
+    KeyMode,
+    Profile,
+    SchemaSpec,
+)
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS
-from shared.wire.study import MAX_JOBS, MAX_SHRINKS, KeyMode, Start
+from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start
 
 SCHEMA_EXAMPLE: Final[dict[str, Any]] = {
     "attributes": [
@@ -67,7 +75,10 @@ class StudyIn(BaseModel):
         list[Profile] | None, Field(min_length=1, description="hardened, or of test data any, by default")
     ] = None
     criteria: Annotated[list[Criterion] | None, Field(min_length=1)] = None
-    key_mode: KeyMode = _RULES.key_mode
+    key_mode: Annotated[
+        KeyMode | None,
+        Field(description="threshold: no hospital opens a sum alone; by default as the key is"),
+    ] = _RULES.key_mode
     min_hospitals: Annotated[int, Field(ge=3, le=MAX_AGENTS)] = _RULES.min_hospitals
     min_node: Annotated[int | None, Field(ge=1, le=2**46, description="10 by default")] = None
     min_child: Annotated[int | None, Field(ge=1, le=2**46, description="5 by default")] = None

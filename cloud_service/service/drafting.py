@@ -13,9 +13,9 @@ from pydantic import ValidationError
 
 from shared.errors import InputError
 from shared.wire.base import describe
-from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, Profile, SchemaSpec
+from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, KeyMode, Profile, SchemaSpec
 from shared.wire.noise import NoiseSpec
-from shared.wire.study import MAX_JOBS, MAX_SHRINKS, KeyMode, Start, StudyDocument
+from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start, StudyDocument
 
 DAY_SECONDS: Final = 86_400
 YEAR_SECONDS: Final = 365 * DAY_SECONDS
@@ -57,7 +57,7 @@ class StudyRules:
     members: Sequence[str] | None = None
     profiles: Sequence[Profile] | None = None
     criteria: Sequence[Criterion] | None = None
-    key_mode: KeyMode = "shared"
+    key_mode: KeyMode | None = None
     min_hospitals: int = 3
     min_node: int | None = None
     min_child: int | None = None
@@ -76,10 +76,11 @@ class StudyRules:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a document says that no person chose: the federation, its hospitals, and times in Unix seconds."""
+    """What a document says that no person chose: federation, hospitals, key mode, and times in Unix seconds."""
 
     federation: str
     hospitals: Sequence[str]
+    key_mode: KeyMode
     created: int
     expires: int
 
@@ -101,6 +102,7 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
     said = {field.name: getattr(rules, field.name) for field in fields(rules)}
     chosen = {name: value for name, value in said.items() if value is not None}
     defaults = dict(_OPEN if question.synthetic else _SAFE)
+    defaults["key_mode"] = "shared" if question.synthetic else frame.key_mode
     if rules.noise is not None:
         defaults["profiles"] = ["hardened"]
     chosen = {**defaults, **chosen}

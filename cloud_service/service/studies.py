@@ -20,7 +20,7 @@ from shared.errors import InputError
 from shared.ids import is_valid_id
 from shared.protocol.enrolment import fingerprint
 from shared.protocol.governing import check_texts
-from shared.wire.manifest import Disclosure, SchemaSpec
+from shared.wire.manifest import Disclosure, KeyMode, SchemaSpec
 from shared.wire.study import StudyDocument
 
 _NO_RULES: Final = StudyRules()
@@ -111,11 +111,12 @@ class Studies:
             self.notifier.wake(map(inbox_of, view.document.members))
         return self.get(study_id)
 
-    def _federation(self) -> tuple[str, tuple[str, ...]]:
-        """The root certificate's hash, and the present hospitals."""
+    def _federation(self) -> tuple[str, tuple[str, ...], KeyMode]:
+        """The root certificate's hash, the present hospitals, and the mode of the present key."""
         joined = self.membership.current()
         hospitals = [member.id for member in joined.federation.members if member.role == "agent"]
-        return fingerprint(joined.trust.root), tuple(sorted(hospitals))
+        key_mode: KeyMode = "shared" if joined.federation.threshold is None else "threshold"
+        return fingerprint(joined.trust.root), tuple(sorted(hospitals)), key_mode
 
     def _draft(self, study: StudyView, rules: StudyRules, frame: Frame) -> StudyDocument:
         question = Question(
@@ -128,10 +129,11 @@ class Studies:
         if known.document is None:
             same = _essence(known) == _essence(study) and rules == _NO_RULES
         else:
-            root, hospitals = self._federation()
-            members = tuple(known.document.members) if rules.members is None else hospitals
-            frame = Frame(root, members, known.document.created, known.document.expires)
-            same = self._draft(study, rules, frame) == known.document
+            root, hospitals, _ = self._federation()
+            kept = known.document
+            members = tuple(kept.members) if rules.members is None else hospitals
+            frame = Frame(root, members, kept.key_mode, kept.created, kept.expires)
+            same = self._draft(study, rules, frame) == kept
         if not same:
             raise ConflictError(
                 f"there is another study {study.id}; studies are never changed: choose another id"

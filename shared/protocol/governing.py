@@ -147,9 +147,7 @@ def _more_open(document: StudyDocument, manifest: Manifest) -> str | None:
             f"The study does not allow criterion {manifest.criterion}.",
         ),
         (
-            not manifest.is_secret
-            and document.key_mode == "threshold"
-            and str(manifest.key_mode) != "threshold",
+            not manifest.is_secret and document.key_mode == "threshold" and manifest.key_mode != "threshold",
             "The study wants key mode threshold, the job has another.",
         ),
         (shown, f"The job's predictions show {manifest.disclosure}; the study allows {document.disclosure}."),

@@ -18,6 +18,7 @@ from shared.wire.manifest import (
     MAX_ATTRIBUTES,
     Criterion,
     Disclosure,
+    KeyMode,
     Profile,
     SchemaSpec,
 )
@@ -32,7 +33,6 @@ MAX_SHRINKS: Final = 16
 _LAST_MOMENT: Final = 253_402_300_799
 """The last second of the year 9999, in Unix seconds: later ones are no day that could be told."""
 
-KeyMode = Literal["shared", "threshold"]
 Start = Literal["asked", "approved"]
 AnswerWord = Literal["approve", "decline", "withdraw"]
 ReasonCode = Literal["question", "legal", "ethics", "floors", "parties", "data", "resources", "other"]
