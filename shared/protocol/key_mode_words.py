@@ -21,8 +21,8 @@ def key_mode_words(manifest: Manifest, key_bits: int, holders: int) -> tuple[str
     )
     cost = (
         f"Cost: contributions go to every hospital, about {invited} times the bytes; hiding and opening are whole "
-        f"powers without the primes, {ciphertexts} of each at every hospital in the first round. A job takes several "
-        "times as long as with the shared key."
+        f"powers without the primes, {ciphertexts} of each at every hospital in the first round: about ten times the "
+        "arithmetic of the shared key."
     )
     return meaning, _who_must_be_there(needed, holders), cost
 
