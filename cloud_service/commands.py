@@ -146,7 +146,6 @@ def create_job(
     """Invite hospitals to a job under a study; their agents decide by their own policies."""
     from cloud_service.job_texts import document_of
     from cloud_service.service.planning import JobPlan, NoisePlan, SecretPlan
-    from shared.protocol.noise_words import noise_words
     from shared.wire.secret import DEFAULT_RECORDS
 
     compute_parties, depth = _parties_and_depth(folder, ask, compute or None, max_depth)
@@ -193,10 +192,8 @@ def create_job(
     if meaning:
         document["key_mode_meaning"] = list(meaning)
         text += "\n" + "\n".join(meaning)
-    words = noise_words(stored.job.manifest)
-    if words is not None:
-        document["noise"] = {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)}
-        text += "\n" + "\n".join(words.sentences)
+    if document["noise"] is not None:
+        text += "\n" + "\n".join(document["noise"]["meaning"])
     return Report(document, f"{text}\nNext: privet cloud job show {folder} {document['job']}")
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cloud_service.store.jobs import StoredJob
+from shared.protocol.noise_words import noise_words
 
 _MEGABYTE: Final = 1e6
 
@@ -14,6 +15,7 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
     """What `--json` prints. `declined`: hospital to the code that it declined with."""
     job = stored.job
     secret = job.manifest.secret
+    words = noise_words(job.manifest)
     return {
         "job": job.manifest.job,
         "study": stored.study,
@@ -27,6 +29,9 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
         "declined": {str(agent): m.declined for agent, m in job.members.items() if m.declined is not None},
         "waiting_for": list(job.waiting_for),
         "longest_silent": job.longest_silent,
+        "noise": None
+        if words is None
+        else {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)},
         "progress": {
             str(agent): member.progress.model_dump(mode="json", exclude={"agent", "job"})
             for agent, member in job.members.items()
@@ -44,13 +49,14 @@ def line_of(document: Mapping[str, Any]) -> str:
 
 
 def paragraph_of(document: Mapping[str, Any]) -> str:
-    """The job with who declined, and where each member of a secret job stands."""
+    """The job with what its noise means, who declined, and where each member of a secret job stands."""
     declined = [
         f"  {agent}: declined ({code}); its own `privet agent status` says why"
         for agent, code in document["declined"].items()
     ]
+    noise = [f"  {sentence}" for sentence in (document["noise"] or {"meaning": []})["meaning"]]
     told = [f"  {agent}: {standing(progress)}" for agent, progress in document["progress"].items()]
-    return "\n".join([line_of(document), *declined, *told])
+    return "\n".join([line_of(document), *noise, *declined, *told])
 
 
 def standing(progress: Mapping[str, Any]) -> str:

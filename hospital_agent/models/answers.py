@@ -32,6 +32,10 @@ class Answers:
         schema = model.schema
         return cls(model, schema, frozenset(attribute.name for attribute in schema.attributes))
 
+    @property
+    def _is_noisy(self) -> bool:
+        return self.model.manifest.noise is not None
+
     def document(self, records: Sequence[Record]) -> dict[str, Any]:
         """The answer to a batch, as plain JSON.
 
@@ -43,7 +47,7 @@ class Answers:
             "study": self.model.manifest.study,
             "tree_sha256": self.model.shown_tree.sha256,
             "disclosure": self.model.manifest.disclosure,
-            "notice": NOTICE,
+            "notice": notice_of(self.model),
             "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
         }
 
@@ -59,14 +63,25 @@ class Answers:
             prediction = predict(self.model.shown_tree, self.schema, record, self.model.manifest.disclosure)
         except InputError as error:
             raise InputError(str(error), where=f"record {number}") from None
-        return _document(prediction)
+        return _document(prediction, is_noisy=self._is_noisy)
 
 
-def _document(prediction: Prediction) -> dict[str, Any]:
+def notice_of(model: Model) -> str:
+    """What stands beside every answer of a model."""
+    noise = model.manifest.noise
+    if noise is None:
+        return NOTICE
+    sigma = f"{Decimal(noise.sigma_squared).sqrt():.4g}"
+    return f"{NOTICE} The counts behind this tree carry noise of standard deviation {sigma} for differential privacy."
+
+
+def _document(prediction: Prediction, *, is_noisy: bool) -> dict[str, Any]:
+    # The interval knows only the chance of a sample, not that of the noise: for noisy counts it would be too narrow.
+    interval = None if is_noisy else prediction.interval
     return {
         "class": prediction.label,
         "probability": prediction.probability,
-        "interval_95": None if prediction.interval is None else list(prediction.interval),
+        "interval_95": None if interval is None else list(interval),
         "counts": None if prediction.counts is None else dict(prediction.counts),
         "path": prediction.path,
         "steps": [{"attribute": attribute, "value": value} for attribute, value in prediction.steps],

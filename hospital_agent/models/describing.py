@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hospital_agent.models.answers import NOTICE
+from hospital_agent.models.answers import notice_of
 from hospital_agent.models.model import Model
 from shared.tree.drawing import draw
 from shared.tree.export import reference_form
@@ -31,7 +31,7 @@ def summary(model: Model) -> dict[str, Any]:
 
 def description(model: Model) -> dict[str, Any]:
     """A model in full, its counts only where the study's predictions may show them."""
-    document = {**summary(model), "schema": model.schema.to_json(), "notice": NOTICE}
+    document = {**summary(model), "schema": model.schema.to_json(), "notice": notice_of(model)}
     if model.tree is None:
         return document | {"tree": None, "drawing": f"({model.told})"}
     shown = model.tree if model.manifest.disclosure == "counts" else model.tree.without_counts()

@@ -14,6 +14,7 @@ from hospital_agent.cloud import CloudClient
 from hospital_agent.daemon import budget
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.budget import Ledger, Spending, total
+from privet.__main__ import run
 from shared.secure_tree.privacy import epsilon_of
 from tests.integration.test_agent_crash import Crash, contributions, crash_once
 from tests.integration.test_agent_jobs import THREE, agent, answers, files, pooled_sha256
@@ -124,6 +125,22 @@ def test_a_policy_may_insist_on_noise_and_an_agent_without_the_library_declines(
     assert {entry.status for entry in entries.values()} == {JobStatus.DECLINED}
     assert "privet[dp]" in str(entries["h1"].reason)
     federation.hospitals["h1"].allow(WIDE)
+
+
+def test_a_person_reads_what_noise_means_before_approving(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    h1 = federation.hospitals["h1"]
+    h1.allow(WIDE.replace("automatic", "ask"))
+    job = federation.start_job(SCHEMA, files(tmp_path), noise={"sigma": "20"}, max_depth=5)
+    federation.until(lambda: h1.entry(job) is not None)
+    (offer,) = agent(capsys, "offers", h1.folder)["offers"]
+    assert offer["noise"]["epsilon_at_most"] == "1.201"
+    assert run(["agent", "offers", str(h1.folder)]) == 0
+    assert "Every summed count carries noise of standard deviation 20" in capsys.readouterr().out
+    assert agent(capsys, "decline", h1.folder, job)["answer"] == "declined"
+    federation.wait(job, THREE)
+    h1.allow(WIDE)
 
 
 @pytest.mark.parametrize(

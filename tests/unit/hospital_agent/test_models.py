@@ -17,7 +17,7 @@ from hospital_agent.models.model import _flat, _nested
 from shared.errors import InputError
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Split, Tree
-from tests.support.clinic import SCHEMA
+from tests.support.clinic import NAMES, SCHEMA
 from tests.support.models import model_of, parties
 
 MEMBERS = parties()
@@ -215,3 +215,14 @@ def test_the_study_decides_what_is_shown(disclosure: str) -> None:
     (answer,) = Answers.of(model_of(MEMBERS, disclosure=disclosure)).document([{}])["predictions"]
     assert (answer["probability"] is not None) == (disclosure != "class")
     assert (answer["counts"] is not None) == (disclosure == "counts")
+
+
+def test_answers_of_a_noisy_tree_say_so_and_claim_no_interval() -> None:
+    """An interval from noisy counts would leave the noise out."""
+    changes = {"skip_known": False, "noise": {"sigma_squared": 400}}
+    noisy, plain = (Answers.of(model_of(parties(), **more)) for more in (changes, {}))
+    record = dict.fromkeys(NAMES, "1")
+    assert "standard deviation 20" in noisy.document([record])["notice"]
+    assert "noise" not in plain.document([record])["notice"]
+    assert noisy.document([record])["predictions"][0]["interval_95"] is None
+    assert plain.document([record])["predictions"][0]["interval_95"] is not None
