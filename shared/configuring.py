@@ -107,7 +107,8 @@ def _kind(schema: Mapping[str, Any], document: Mapping[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list: {_kind(schema['items'], document)}" if "items" in schema else "list"
     if schema.get("type") == "object":
-        return "table: name = text"
+        values = schema.get("additionalProperties")
+        return f"table: name = {_kind(values, document)}" if isinstance(values, dict) else "table"
     return _KINDS.get(schema.get("type", ""), "text") + _bounds(schema)
 
 

@@ -19,6 +19,7 @@ def notify(*lines: str) -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
+            channel.setblocking(False)  # a supervisor that does not read holds nobody up
             channel.connect(f"\0{address[1:]}" if address.startswith("@") else address)
             channel.send("\n".join(lines).encode())
 

@@ -31,7 +31,7 @@ ALL: dict[str, Any] = {
     "settings": {
         "max_wait_seconds": 20,
         "allow_paper_profile": False,
-        "oidc": {"issuer": "https://i.example", "roles": {"g-1": "auditor"}},
+        "oidc": {"issuer": "https://i.example", "roles": {"g-1": ["auditor"]}},
     },
     "settingsSecret": "more",
     "federation": {"bundle": base64.b64encode(b"bundle").decode(), "rootSha256": "ab" * 32},
