@@ -14,7 +14,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
+.PHONY: help setup demo services test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,7 +24,20 @@ setup: $(DEV) ## make the virtual environment with everything for development
 demo: $(BASE) ## grow a tree over three hospitals on this machine (DEMO="--data FILE ...")
 	@$(BIN)/privet demo $(DEMO)
 
-test: $(DEV) ## run the tests (TESTS="tests/unit -k name")
+# Debian's programs that some tests are about; without them those tests skip and say so. RUNLEVEL keeps the packages from
+# starting anything.
+services: ## install nginx, squid and the like for the tests, as root and where CI=true
+	@if [ "$(CI)" = true ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 PATH="$$PATH:/usr/sbin:/sbin"; \
+	  missing=$$(for pair in nginx:nginx-light squid:squid systemd-analyze:systemd psql:postgresql-client; do \
+	    command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
+	  if [ -n "$$missing" ]; then \
+	    { apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null 2>&1 \
+	      || echo "could not install $$missing; their tests will skip"; \
+	  fi; \
+	fi
+
+test: $(DEV) services ## run the tests (TESTS="tests/unit -k name")
 	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long" $(TESTS)
 
 test-long: $(DEV) ## run the longer proofs
