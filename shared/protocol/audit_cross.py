@@ -63,8 +63,8 @@ def _readable(log: Log, findings: Iterator[Finding]) -> Iterator[Finding]:
     """The findings, and one more where a record is of a form that no version writes."""
     try:
         yield from findings
-    except (KeyError, TypeError, ValueError, AttributeError):
-        text = "a record has not the form that a log's records have, here or in the log it was held against"
+    except (KeyError, TypeError, ValueError, AttributeError, PeerError):
+        text = "something has not the form that a log's records have, here or in the log it was held against"
         yield Finding("unreadable", log.name, text)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from privet.__main__ import run
 from shared.crypto.identity import IdentityKey
 from shared.ids import CLOUD
+from shared.protocol.audit_check import check
+from shared.protocol.audit_cross import compare
 from shared.protocol.audit_file import RecordLine, export, read
 from shared.protocol.audit_log import START, link
 from shared.protocol.enrolment import fingerprint
@@ -316,6 +319,47 @@ def test_histories_that_were_made_anew_are_found(
     assert codes(capsys, *forged(exported, owner, tmp_path, lambda records: None)) == set()
     (tmp_path / f"{owner}.jsonl").unlink()
     assert codes(capsys, *forged(exported, owner, tmp_path, change)) >= expected
+
+
+@pytest.mark.parametrize(
+    ("owner", "edits"),
+    [
+        ("cloud", 25),
+        ("h1", 25),
+        *(pytest.param(owner, 1000, marks=pytest.mark.long) for owner in ("cloud", "h1", "acts")),
+    ],
+)
+def test_no_edit_of_a_file_goes_unnoticed_or_breaks_the_check(
+    exported: Exported, owner: str, edits: int
+) -> None:
+    """Bytes changed, lines left out, doubled and swapped, files cut, at random."""
+    honest, draw = exported.files[owner].read_bytes(), Random(f"{owner} {edits}")
+    others = [check(name, path.read_bytes())[0] for name, path in exported.files.items() if name != owner]
+    kept = [log for log in others if log is not None]
+    assert compare([*kept, *(log for log in [check(owner, honest)[0]] if log is not None)]) == []
+    for _ in range(edits):
+        edited = _edited_at_random(honest, draw)
+        log, findings = check(owner, edited)
+        findings += compare([*kept, *([] if log is None else [log])])
+        assert findings or edited.rstrip() == honest.rstrip()
+
+
+def _edited_at_random(raw: bytes, draw: Random) -> bytes:
+    lines = raw.splitlines(keepends=True)
+    at, other = draw.randrange(len(lines)), draw.randrange(len(lines))
+    match draw.randrange(5):
+        case 0:
+            place = draw.randrange(len(raw))
+            return raw[:place] + bytes([raw[place] ^ 1 << draw.randrange(7)]) + raw[place + 1 :]
+        case 1:
+            del lines[at]
+        case 2:
+            lines.insert(other, lines[at])
+        case 3:
+            lines[at], lines[other] = lines[other], lines[at]
+        case _:
+            return raw[: draw.randrange(len(raw))]
+    return b"".join(lines)
 
 
 def test_a_log_signed_by_somebody_else_is_found(
