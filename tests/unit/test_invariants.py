@@ -13,6 +13,7 @@ BAD = "def test_bad():\n    assert False\n"
 SKIPPED = "import pytest\n\n@pytest.mark.skip\ndef test_skipped():\n    pass\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("text", "holds"),
     [(GOOD, True), (BAD, False), (GOOD + SKIPPED, False), ("", False), ("syntax error", False)],
