@@ -242,6 +242,7 @@ def test_a_second_agent(places: Places, capsys: pytest.CaptureFixture[str]) -> N
         assert refused(capsys, "agent", "run", places.agent)["number"] == "A014"
 
 
+@pytest.mark.long
 def test_a_wrong_passphrase(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, places: Places
 ) -> None:
@@ -252,6 +253,7 @@ def test_a_wrong_passphrase(
     assert refused(capsys, "authority", "certify", tmp_path / "own", request, "--yes")["number"] == "T004"
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="a small disk of one's own needs root")
 @pytest.mark.parametrize("number", ["C019", "A019"])
 def test_a_full_disk(places: Places, number: str) -> None:

@@ -57,6 +57,7 @@ def supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[List
     listener.thread.join(10)
 
 
+@pytest.mark.long
 def test_real_programs(founded_federation: Founded, tmp_path: Path, supervisor: Listener) -> None:
     """The cloud is ready when it listens, an agent when it has taken up its jobs; both beat, and say that they stop."""
     with pytest.MonkeyPatch.context() as patch:

@@ -85,7 +85,7 @@ def containers(values: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for pod in pods(values) for part in ("initContainers", "containers") for one in pod[part]]
 
 
-@pytest.mark.parametrize("version", [OLDEST, NEWEST])
+@pytest.mark.parametrize("version", [pytest.param(OLDEST, marks=pytest.mark.long), NEWEST])
 @pytest.mark.parametrize("values", SETS.values(), ids=SETS)
 def test_every_manifest_is_valid(values: dict[str, Any], version: str) -> None:
     checked = 0
