@@ -80,11 +80,28 @@ def certify(
 
 
 @app.command()
-def remove(folder: Folder, member: Annotated[str, typer.Argument(metavar="ID")], out: Out = None) -> Report:
+def remove(
+    folder: Folder,
+    member: Annotated[str, typer.Argument(metavar="ID")],
+    out: Out = None,
+    rotate_key: Annotated[
+        bool,
+        typer.Option("--rotate", help="Also make the new key that its leaving demands, for those who stay."),
+    ] = False,
+) -> Report:
     """Drop a member from the federation's list; certify its request again to take that back."""
     vault = Vault.open(folder)
     written = ceremony.remove(vault, member, out=out or vault.out, now=_now())
-    return describing.handed_out(vault, written, _now(), headline=describing.headline([member], "Removed"))
+    headline = describing.headline([member], "Removed")
+    if rotate_key:
+        # Killed in between, the member is out and `rotate` alone does the rest, as the warnings of `show` say.
+        written = ceremony.rotate(vault, key_bits=None, out=out or vault.out, now=_now())
+        headline += (
+            f" Epoch {written.federation.epoch}: a new key for those who stay.\n"
+            "Jobs that run under the old key among them go on; what the old key has closed stays readable to its "
+            "holders, so to the one that left too: its own old studies."
+        )
+    return describing.handed_out(vault, written, _now(), headline=headline)
 
 
 @app.command()
