@@ -21,6 +21,7 @@ from shared.protocol.disclosure_words import (
     Learned,
     Party,
 )
+from shared.protocol.noise_words import noise_words
 from shared.wire.manifest import MAX_CELLS, Manifest, Profile
 from shared.wire.secret import SecretSpec
 
@@ -34,7 +35,8 @@ class Terms:
     """What the ledger of a job depends on; of a manifest by `terms_of`.
 
     `values`: number of values of each attribute. `hospitals`: most that may take part. `max_depth` None: no limit.
-    `threshold`: holders who open a sum together; None where each hospital has the whole key.
+    `threshold`: holders who open a sum together; None where each hospital has the whole key. `consents`: of hospitals
+    by which alone the roster may differ from an earlier one.
     """
 
     profile: Profile
@@ -47,6 +49,7 @@ class Terms:
     threshold: int | None = None
     noisy: bool = False
     secret: SecretSpec | None = None
+    consents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +122,24 @@ def terms_of(manifest: Manifest) -> Terms:
         threshold=manifest.threshold,
         noisy=manifest.noise is not None,
         secret=manifest.secret,
+        consents=len(manifest.consents or ()),
     )
 
 
 def about(manifest: Manifest) -> dict[str, Any]:
-    """What a ledger says of its job before the entries."""
+    """What a ledger says of its job before the entries. `consents`: hospitals that let their part be told apart."""
+    words = noise_words(manifest)
     return {
         "job": manifest.job,
         "study": manifest.study,
         "question": manifest.question,
         "profile": manifest.profile,
         "key_mode": manifest.key_mode,
+        "threshold": manifest.threshold,
         "noise": manifest.noise is not None,
+        "epsilon_at_most": None if words is None else str(words.epsilon),
+        "delta": None if manifest.noise is None else manifest.noise.delta,
+        "consents": [consent.consent.hospital for consent in manifest.consents or ()],
         "invited": list(manifest.invited),
         "synthetic": manifest.synthetic,
     }
@@ -189,6 +198,8 @@ def _everywhere(terms: Terms) -> Iterator[Entry]:
     yield Entry(Party.CLOUD, Learned.MESSAGE_SIZES, Condition.ALWAYS)
     yield Entry(Party.CLOUD, Learned.TREE_HASH, Condition.WHEN_DONE, 1, "hashes")
     yield Entry(Party.PEOPLE, Learned.TREE_HASH, Condition.WHEN_DONE, 1, "hashes")
+    if terms.consents:
+        yield Entry(Party.HOSPITAL, Learned.DIFFERENCE, Condition.ALWAYS, terms.consents, "hospitals")
     if terms.publish_tree:
         for party in (Party.CLOUD, Party.PEOPLE):
             yield Entry(party, Learned.TREE_WITHOUT_COUNTS, Condition.WHEN_PUBLISHED, 1, "trees")

@@ -165,6 +165,8 @@ def _everywhere(terms: Terms, course: Course) -> Iterator[Entry]:
     if members:
         yield Entry(Party.HOSPITAL, Learned.ROSTER, always, members, "hospitals")
         yield Entry(Party.HOSPITAL, Learned.SNAPSHOT_HASHES, always, members, "hospitals")
+    if terms.consents and (course.done or any(entry.summed for entry in course.rounds)):
+        yield Entry(Party.HOSPITAL, Learned.DIFFERENCE, always, terms.consents, "hospitals")
     if course.attested:
         done = Condition.WHEN_DONE
         for party in (Party.CLOUD, Party.PEOPLE):

@@ -65,6 +65,12 @@ _MACROS: Final = """
 {{ course(ledger.fact.course) }}
 {{ entries(ledger.forecast, "At most, by what was agreed", "at most") }}
 {%- endmacro -%}
+{%- macro terms(about) -%}
+Profile {{ about.profile }}, key mode {{ about.key_mode }}{% if about.threshold %} ({{ about.threshold }} holders open a
+sum together){% endif %}, {% if about.noise %}noise with epsilon {{ about.epsilon_at_most }} at most at delta
+{{ about.delta }}{% else %}without noise{% endif %}
+{%- if about.consents %}, with the consent of {{ about.consents | join(", ") }} to be told apart{% endif %}
+{%- endmacro -%}
 {%- macro unknown(lines) -%}
 <h2>What cannot be known</h2>
 <ul>{% for line in lines %}<li>{{ line }}.</li>{% endfor %}</ul>
@@ -81,19 +87,19 @@ _FRAME: Final = """<!DOCTYPE html>
 </main></body></html>
 """
 
-_LEDGER: Final = """{% extends "frame" %}{% from "macros" import both, unknown %}
+_LEDGER: Final = """{% extends "frame" %}{% from "macros" import both, terms, unknown %}
 {% block title %}Who learned what by job {{ about.job }}{% endblock %}
 {% block content %}<h1>Who learned what</h1>
 <p>Job <span class="hash">{{ about.job }}</span> of study {{ about.study }}: {{ about.question }}</p>
-<p>Profile {{ about.profile }}, key mode {{ about.key_mode }}, {{ "with" if about.noise else "without" }} noise;
-invited: {{ about.invited | join(", ") }}.{% if about.synthetic %} Test data of no patient.{% endif %}</p>
+<p>{{ terms(about) }}; invited: {{ about.invited | join(", ") }}.
+{%- if about.synthetic %} Test data of no patient.{% endif %}</p>
 <p class="note">Kept by {{ keeper }}, from its own log. Facts are never more than the forecast.</p>
 {{ both(ledger) }}
 {{ unknown(ledger.forecast.cannot_be_known) }}
 {% endblock %}
 """
 
-_DOSSIER: Final = """{% extends "frame" %}{% from "macros" import both, unknown %}
+_DOSSIER: Final = """{% extends "frame" %}{% from "macros" import both, terms, unknown %}
 {% block title %}Dossier of study {{ study.id }}{% endblock %}
 {% block content %}<h1>Dossier of study {{ study.id }}</h1>
 <p>{{ study.question }}</p>
@@ -133,8 +139,7 @@ most {{ study.disclosure }}.</p>
 {% for member in members if member.version %}{{ member.hospital }} {{ member.version }}{{ ", " if not loop.last }}
 {%- else %}none yet{% endfor %}.</p>
 {% for job in jobs %}<h2>Job {{ job.fact.about.job }}</h2>
-<p>Profile {{ job.fact.about.profile }}, key mode {{ job.fact.about.key_mode }},
-{{ "with" if job.fact.about.noise else "without" }} noise; {{ job.state }}, begun {{ job.created | day }}
+<p>{{ terms(job.fact.about) }}; {{ job.state }}, begun {{ job.created | day }}
 {%- if job.finished %}, over {{ job.finished | day }}{% endif %}.</p>
 <p class="hash">Manifest {{ job.manifest_sha256 }}<br>Key {{ job.key_id }}<br>
 Log: {{ job.log.records }} records, head {{ job.log.head }}{% if job.tree_sha256 %}<br>

@@ -57,6 +57,7 @@ class Learned(StrEnum):
     COUNTS_OF_LAST = "counts_of_last"
     NOISY_COUNTS_OF_LAST = "noisy_counts_of_last"
     COUNTS_OF_DROPPED = "counts_of_dropped"
+    DIFFERENCE = "difference"
     EVERY_RECORD = "every_record"
     SHARED_TREE = "shared_tree"
 
@@ -116,6 +117,9 @@ WORDS: Final[Mapping[Learned, str]] = {
     Learned.COUNTS_OF_LAST: "the remaining hospital's own counts, which are the sums less what they put in",
     Learned.NOISY_COUNTS_OF_LAST: "the remaining hospital's own counts, with at least its own part of the noise",
     Learned.COUNTS_OF_DROPPED: "the counts of round 0 of a hospital that is falsely called silent",
+    Learned.DIFFERENCE: (
+        "the part of a hospital that consented to it, by the difference from an earlier job over the same records"
+    ),
     Learned.EVERY_RECORD: "every shared record of every hospital",
     Learned.SHARED_TREE: "the tree that stays shared",
 }
@@ -161,6 +165,7 @@ WHY: Final[Mapping[Learned, str]] = {
     Learned.COUNTS_OF_DROPPED: (
         "two sums that differ by one hospital show it; max_shrinks 0 or threshold keys prevent it"
     ),
+    Learned.DIFFERENCE: "the hospital has signed that results may differ by it alone",
     Learned.EVERY_RECORD: "two of them hold all three parts of every shared value",
     Learned.SHARED_TREE: "two of them hold all three parts of it",
 }

@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from shared.errors import JobFailure
 from shared.protocol.disclosure import (
     Terms,
+    about,
     cells,
     entries_of,
     forecast,
     levels,
     nodes_at,
 )
-from shared.protocol.disclosure_facts import fact
+from shared.protocol.disclosure_facts import Course, fact
+from shared.protocol.disclosure_page import ledger_page
 from shared.protocol.disclosure_words import (
     CONDITIONS,
     PARTIES,
@@ -154,7 +156,7 @@ def secret_spec(**changes: Any) -> SecretSpec:
 
 def all_terms() -> list[Terms]:
     """One of every kind of job."""
-    base = Terms("hardened", 4, (2, 3), 2, 3, max_shrinks=1, publish_tree=True)
+    base = Terms("hardened", 4, (2, 3), 2, 3, max_shrinks=1, publish_tree=True, consents=1)
     secret = [
         secret_spec(open_empty=True),
         secret_spec(),
@@ -180,3 +182,17 @@ def test_noise_and_missing_shrinks_take_lines_away() -> None:
     assert Learned.COUNTS_OF_DROPPED not in plain
     assert plain - noisy == {Learned.SUMS, Learned.COUNTS_OF_LAST}
     assert noisy - plain == {Learned.NOISY_SUMS, Learned.NOISY_COUNTS_OF_LAST}
+
+
+def test_noise_is_told_with_its_epsilon_and_consents_with_their_hospital() -> None:
+    plain = built(1, {}).cloud.job.manifest
+    assert (about(plain)["epsilon_at_most"], about(plain)["consents"]) == (None, [])
+    noise = {"sigma_squared": 400, "untrusted": 1, "delta": "0.000001"}
+    noisy = built(1, {"noise": noise, "skip_known": False, "max_depth": 2}).cloud.job.manifest
+    told = about(noisy)
+    assert float(told["epsilon_at_most"]) > 0
+    assert told["delta"] == "0.000001"
+    page = ledger_page(
+        {"forecast": forecast(noisy).to_json(), "fact": fact(noisy, Course()).to_json()}, keeper="the cloud"
+    )
+    assert f"epsilon {told['epsilon_at_most']} at most at delta" in " ".join(page.split())
