@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -109,12 +110,12 @@ def test_a_heart_beats_no_more_often_than_it_must(
     module.Heartbeat().beat()  # type: ignore[attr-defined]
     monkeypatch.setenv("WATCHDOG_USEC", "30000000")
     now = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    heart = module.Heartbeat()  # type: ignore[attr-defined]
-    for _ in range(3):
+    with pytest.MonkeyPatch.context() as clock:
+        clock.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        heart = module.Heartbeat()  # type: ignore[attr-defined]
+        for _ in range(3):
+            heart.beat()
+        now[0] += 10.0
         heart.beat()
-    now[0] += 10.0
-    heart.beat()
-    monkeypatch.undo()
     module.notify("STOPPING=1")  # type: ignore[attr-defined]
     assert supervisor.until("STOPPING=1") == ["WATCHDOG=1", "WATCHDOG=1", "STOPPING=1"]
