@@ -57,10 +57,10 @@ _LEARNED: Final[Mapping[str, str]] = {
     ),
 }
 _NAMES: Final[Mapping[str, str]] = {
-    "hardened": "encrypted counts (profile hardened)",
-    "paper": "encrypted counts (profile paper)",
-    "secret-id3": "secret shares (mode id3)",
-    "secret-gainratio": "secret shares (mode gain-ratio)",
+    "hardened": "profile hardened",
+    "paper": "profile paper",
+    "secret-id3": "mode id3",
+    "secret-gainratio": "mode gain-ratio",
 }
 _SHOWN: Final[Mapping[str, str]] = {
     "class": "only a class",
@@ -202,7 +202,7 @@ def _floors(document: StudyDocument) -> str:
 
 def _differences(document: StudyDocument) -> str:
     return (
-        f"How often: at most {document.max_jobs} jobs. Two results over the same records whose hospitals differ by one "
+        f"How often: at most {_counted(document.max_jobs, 'job')}. Two results over the same records whose hospitals differ by one "
         "would tell of that one; agents refuse such a job unless that hospital has signed its consent."
     )
 
@@ -212,6 +212,10 @@ def _time(document: StudyDocument) -> str:
         f"For how long: from {day_of(document.created)} to {day_of(document.expires)}, or until the study is closed. "
         "A job that has begun by then goes on to its end."
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _listed(names: list[str]) -> str:
