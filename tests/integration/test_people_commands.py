@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
+import httpx2
 import pytest
+from cryptography.hazmat.primitives.hashes import SHA1
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from privet.__main__ import run
+from tests.support.clinic import SCHEMA
+from tests.support.programs import Founded, real_federation
 
 PASSWORD = "correct horse battery staple"
 Capture = pytest.CaptureFixture[str]
@@ -103,3 +111,32 @@ def test_tokens_have_roles_and_an_end(folder: Path, capsys: Capture) -> None:
     ages = {one["label"]: (one["expires"] - one["created"]) // 86_400 for one in listed["tokens"]}
     assert ages == {"plain": 90, "robot": 7, "guard": 90}
     assert [one["label"] for one in listed["tokens"] if one["revoked"]] == ["robot"]
+
+
+@pytest.mark.long
+def test_from_the_first_account_to_a_study_at_a_serving_cloud(
+    founded_federation: Founded, tmp_path: Path, typed: Any, capsys: Capture
+) -> None:
+    """What a coordinator does on the first day: programs as processes, the account by command, all else over HTTP."""
+    with real_federation(founded_federation, tmp_path) as federation:
+        typed(PASSWORD)
+        add = ("cloud", "person", "add", federation.cloud_folder, "--name", "cora", "--role", "coordinator")
+        assert privet(capsys, *add, "--password-stdin")[0] == 0  # beside the serving cloud
+        with httpx2.Client(base_url=f"http://127.0.0.1:{federation.port}", trust_env=False) as browser:
+            login = {"name": "cora", "password": PASSWORD}
+            shown = browser.post("/v1/sign-in", json=login).json()["second_factor"]
+            secret = parse_qs(urlsplit(shown).query)["secret"][0]
+            code = TOTP(base64.b32decode(secret), 6, SHA1(), 30).generate(time.time()).decode()
+            token = browser.post("/v1/sign-in", json=login | {"code": code}).json()["token"]
+            browser.headers["authorization"] = f"Bearer {token}"
+            study = {"id": "first", "question": "does it work?", "schema": SCHEMA}
+            assert browser.post("/v1/studies", json=study).status_code == 201
+            assert browser.get("/v1/people").status_code == 403
+            assert (
+                privet(capsys, "cloud", "person", "disable", federation.cloud_folder, "--name", "cora")[0]
+                == 0
+            )
+            assert browser.get("/v1/studies").status_code == 401
+        told = federation.cloud.told
+    assert "/v1/sign-in" in told
+    assert not [hidden for hidden in (PASSWORD, secret, code, token) if hidden in told]
