@@ -16,6 +16,7 @@ import psutil
 from shared.crypto import agreement
 from shared.crypto.paillier import (
     CountCipher,
+    CountEncipher,
     PublicKey,
     add_plaintext,
     encode_ciphertext,
@@ -101,7 +102,7 @@ class Round:
             {name: random_bytes(32) for name in names},
         )
 
-    def contribution(self, cipher: CountCipher, own: AgentId, counts: Sequence[int]) -> list[bytes]:
+    def contribution(self, cipher: CountEncipher, own: AgentId, counts: Sequence[int]) -> list[bytes]:
         """What `own` sends."""
         peers = {name: agreement.public_of(private) for name, private in self.privates.items() if name != own}
         return build_contribution(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -122,20 +123,24 @@ def _sealed(played: Round, contents: Mapping[AgentId, bytes], own: AgentId) -> d
 
 
 def _proof_cost(key: ThresholdKey, sums: Sequence[int], content: bytes, ctx: bytes) -> Spent:
-    partial = decode_partial(key, 2, len(sums), content)
-    holds, spent = timed(lambda: is_proven(key, partial, sums, ctx))
+    given = decode_partial(key, 2, len(sums), content)
+    holds, spent = timed(lambda: is_proven(key, given, sums, ctx))
     if not holds:
         raise RuntimeError("an honest proof does not hold")
     return spent
 
 
+def _deal(bits: int) -> Dealt:
+    return deal(safe_prime(bits // 2), safe_prime(bits // 2), 3, 3)
+
+
 def _traffic(key: ThresholdKey, hospitals: int, count: int) -> tuple[int, int]:
     """Bytes of big numbers as base64: sent and received by one hospital."""
     contribution = count * base64_length(key.public.ciphertext_bytes)
-    partial = base64_length(key.partial_bytes(count)) + 80 * (hospitals - 1)
+    own_part = base64_length(key.partial_bytes(count)) + 80 * (hospitals - 1)
     self_sums = count * base64_length(key.public.modulus_bytes)
     aggregate = contribution + hospitals * contribution + self_sums
-    return contribution + partial, aggregate + hospitals * partial
+    return contribution + own_part, aggregate + hospitals * own_part
 
 
 def main(
@@ -152,7 +157,7 @@ def main(
     )
     found = []
     for size in bits or (2048, 3072):
-        _, dealing = timed(lambda size=size: deal(safe_prime(size // 2), safe_prime(size // 2), 3, 3))
+        _, dealing = timed(partial(_deal, size))
         for count in hospitals or (3, 5):
             dealt = deal(*safe_primes(size), count, count)
             cipher = MeteredCipher.create(fixed_key(size))

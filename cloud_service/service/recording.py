@@ -27,6 +27,7 @@ from shared.protocol.effects import (
     ComputeSum,
     Dismiss,
     DropContributions,
+    DropForwarded,
     Note,
 )
 from shared.protocol.envelopes import Address, Sealed, Signer, seal
@@ -105,6 +106,8 @@ class Recorder:
                 case DropContributions():
                     messages.drop_contributions(self._connection, self.job.manifest.job)
                     self._dropped = True
+                case DropForwarded():
+                    outbox.drop(self._connection, self.job.manifest.job, MessageType.AGGREGATE)
                 case ComputeSum():
                     self._sum_is_due = True
                 case Note():

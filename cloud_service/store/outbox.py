@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from cloud_service.store.tables import Delivery, OutMessage, table_of
 from shared.ids import AgentId
 from shared.protocol.envelopes import Sealed
+from shared.wire.envelope import MessageType
 
 _OUTBOX: Final = table_of(OutMessage)
 _DELIVERIES: Final = table_of(Delivery)
@@ -26,6 +27,9 @@ _SIZES: Final = (
     .limit(bindparam("items"))
 )
 _RAWS: Final = select(_O.id, _O.raw).where(_O.id.in_(bindparam("chosen", expanding=True))).order_by(_O.id)
+_OF_TYPE: Final = (_O.job == bindparam("job")) & (_O.type == bindparam("type"))
+_DROP_DELIVERIES: Final = delete(_DELIVERIES).where(_D.message.in_(select(_O.id).where(_OF_TYPE)))
+_DROP: Final = delete(_OUTBOX).where(_OF_TYPE)
 _NEWEST: Final = select(func.max(_O.id))
 
 
@@ -44,6 +48,13 @@ def add(connection: Connection, sealed: Sealed, receivers: Sequence[AgentId], no
     number = connection.scalar(_ADD, row)
     if receivers:
         connection.execute(_DELIVER, [{"agent": agent, "message": number} for agent in receivers])
+
+
+def drop(connection: Connection, job: str, kind: MessageType) -> None:
+    """Delete a job's messages of one type, whether they were fetched or not."""
+    place = {"job": job, "type": kind.value}
+    connection.execute(_DROP_DELIVERIES, place)
+    connection.execute(_DROP, place)
 
 
 def waiting(

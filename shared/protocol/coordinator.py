@@ -34,6 +34,7 @@ from shared.protocol.job import Job, Member, Step
 from shared.protocol.layout import MAX_FORWARDED_BYTES, next_prompts, root_slots
 from shared.protocol.stages import (
     close_invitation,
+    drop_forwarded,
     fail,
     has_enough_partials,
     may_shrink,
@@ -330,12 +331,13 @@ def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
         return fail(job, JobCode.RANGE_VIOLATION)
     if done:
         job = replace(moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
-        done_body = JobDone(decisions=decisions)
-        return Step(job, (Broadcast(MessageType.JOB_DONE, job.round, job.attempt, done_body), Note("done")))
+        told = Broadcast(MessageType.JOB_DONE, job.round, job.attempt, JobDone(decisions=decisions))
+        return Step(job, (*drop_forwarded(job), told, Note("done")))
     fresh = {a: replace(m, contributed=None, partial=None, decision=None) for a, m in job.members.items()}
     job = replace(job, members=fresh, round=job.round + 1, attempt=0)
     opened = open_round(job, now, decisions)
-    return Step(opened.job, (Note("level", {"round": job.round, "nodes": nodes}), *opened.effects))
+    level = Note("level", {"round": job.round, "nodes": nodes})
+    return Step(opened.job, (*drop_forwarded(job), level, *opened.effects))
 
 
 def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:

@@ -39,6 +39,12 @@ class DropContributions:
 
 
 @dataclass(frozen=True, slots=True)
+class DropForwarded:
+    """Key mode threshold: delete the sums that went out with contributions; every member has worked on them, or the job
+    is over."""
+
+
+@dataclass(frozen=True, slots=True)
 class Forwarded:
     """Key mode threshold: the contributions of a round as their hospitals signed them, in the order of the roster, and
     the sums S_j of their self masks (base64url), from which every member recomputes the aggregate."""
@@ -68,4 +74,4 @@ class Note:
     data: dict[str, str | int | bool | list[str]] = field(default_factory=dict)
 
 
-CloudEffect = Broadcast | Dismiss | AcceptContribution | DropContributions | ComputeSum | Note
+CloudEffect = Broadcast | Dismiss | AcceptContribution | DropContributions | DropForwarded | ComputeSum | Note

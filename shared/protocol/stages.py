@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from shared.errors import ErrorCode, InternalError, JobCode, PeerError
 from shared.ids import AgentId
-from shared.protocol.effects import Broadcast, CloudEffect, Dismiss, DropContributions, Note
+from shared.protocol.effects import Broadcast, CloudEffect, Dismiss, DropContributions, DropForwarded, Note
 from shared.protocol.job import Job, Step
 from shared.protocol.layout import root_prompts, root_slots
 from shared.protocol.states import CLOUD_TRANSITIONS, CloudEvent, CloudState, follow
@@ -181,4 +181,9 @@ def fail(job: Job, code: JobCode) -> Step:
 def _end(job: Job, event: CloudEvent, code: JobCode) -> Step:
     job = replace(moved(job, event), failure=code, paused_since=None)
     abort = Broadcast(MessageType.ABORT, job.round, job.attempt, Abort(code=code))
-    return Step(job, (abort, DropContributions(), Note("ended", {"code": code})))
+    return Step(job, (abort, DropContributions(), *drop_forwarded(job), Note("ended", {"code": code})))
+
+
+def drop_forwarded(job: Job) -> tuple[CloudEffect, ...]:
+    """What deletes the contributions that went to the members of a job in key mode threshold; nothing for others."""
+    return (DropForwarded(),) if job.manifest.key_mode == "threshold" else ()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from hospital_agent.cloud import CloudClient
 from hospital_agent.journal import JobStatus, Journal
@@ -88,3 +89,22 @@ def test_a_job_that_asks_for_the_other_key_mode_is_refused(federation: LocalFede
     answer = federation.cloud.people.post(f"/v1/studies/{study}/jobs", json={"key_mode": "shared"})
     assert answer.status_code == 422
     assert "key mode threshold, not shared" in answer.text
+
+
+def test_the_cloud_keeps_no_contribution_once_all_have_decided(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    """Neither as it came nor as it was forwarded to the members."""
+    job = federation.run_job(SCHEMA, files(tmp_path), **RULES).job
+    with federation.cloud.services.database.read() as connection:
+        kinds = set(connection.scalars(text("SELECT type FROM outbox WHERE job = :job"), {"job": job}))
+        kept = connection.scalar(text("SELECT count(*) FROM contributions WHERE job = :job"), {"job": job})
+        raws = connection.scalars(
+            text("SELECT raw FROM messages_in WHERE job = :job AND type IN ('contribution', 'partial')"),
+            {"job": job},
+        ).all()
+    assert {"partials", "round_open", "job_done"} <= kinds
+    assert "aggregate" not in kinds
+    assert kept == 0
+    assert raws
+    assert set(raws) == {None}
