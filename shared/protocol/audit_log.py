@@ -117,8 +117,9 @@ def _of_hospital(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
         case MessageType.JOB_DECLINE | MessageType.ABORT:
             return _texts(body, "code")
         case MessageType.CONTRIBUTION | MessageType.PARTIAL | MessageType.DECISION | MessageType.NOTIFY:
-            echo = body.get("head")
-            return {"echo": echo[:64]} if isinstance(echo, str) else {}
+            echo, nodes = body.get("head"), body.get("next_nodes")
+            told: dict[str, Any] = {"echo": echo[:64]} if isinstance(echo, str) else {}
+            return told | ({"next_nodes": nodes} if type(nodes) is int else {})
         case _:
             return {}
 

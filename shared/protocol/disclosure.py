@@ -142,6 +142,17 @@ def about(manifest: Manifest) -> dict[str, Any]:
         "consents": [consent.consent.hospital for consent in manifest.consents or ()],
         "invited": list(manifest.invited),
         "synthetic": manifest.synthetic,
+        "secret": None if manifest.secret is None else _parties(manifest.secret),
+    }
+
+
+def _parties(secret: SecretSpec) -> dict[str, Any]:
+    """Of a secret job: who computes, and to whom the result is opened (None: to every member)."""
+    return {
+        "compute_parties": list(secret.compute_parties),
+        "purpose": secret.purpose,
+        "result": secret.result,
+        "result_parties": None if secret.result_parties is None else list(secret.result_parties),
     }
 
 

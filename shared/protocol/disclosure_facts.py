@@ -22,6 +22,7 @@ from shared.wire.secret import SecretSpec
 class RoundCourse:
     """One attempt of a round. `slots`: cells asked, None where the log does not say. `summed`: its sum was sent.
 
+    `next_nodes`: nodes that are open after it, None where nobody has told.
     `opened`: of key mode threshold, that the holders' parts were sent, without which nobody opens the sum.
     """
 
@@ -32,6 +33,7 @@ class RoundCourse:
     decided: list[str] = field(default_factory=list)
     summed: bool = False
     opened: bool = False
+    next_nodes: int | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +67,7 @@ class Course:
                 {
                     "round": entry.round,
                     "attempt": entry.attempt,
+                    "open_nodes": self.open_nodes(entry.round),
                     "cells_asked": entry.slots,
                     "contributed": entry.contributed,
                     "sum_sent": entry.summed,
@@ -78,6 +81,11 @@ class Course:
             "ended": self.ended,
             "opened": dict(self.opened),
         }
+
+    def open_nodes(self, number: int) -> int | None:
+        """Open nodes of a round: the root at first, then what was decided in the round before. None: not told."""
+        told = [entry.next_nodes for entry in self.rounds if entry.round == number - 1]
+        return 1 if number == 0 else next((nodes for nodes in told if nodes is not None), None)
 
     def at(self, record: Mapping[str, Any]) -> RoundCourse:
         """The attempt of a round that a record is about."""
@@ -136,6 +144,7 @@ def _hospital_said(course: Course, kind: str, sender: str, record: Mapping[str, 
             course.at(record).contributed.append(sender)
         case MessageType.DECISION | MessageType.NOTIFY:
             course.at(record).decided.append(sender)
+            course.at(record).next_nodes = record.get("next_nodes", course.at(record).next_nodes)
         case MessageType.ATTEST:
             course.attested[sender] = str(record.get("tree_sha256", ""))
             course.published = course.published or bool(record.get("published"))

@@ -51,10 +51,12 @@ _MACROS: Final = """
 {% endfor %}</ul>
 {% if course.rounds %}
 <table><caption>Rounds</caption>
-<thead><tr><th scope="col">Round</th><th scope="col">attempt</th><th scope="col">cells asked</th>
+<thead><tr><th scope="col">Round</th><th scope="col">attempt</th><th scope="col">open nodes</th>
+<th scope="col">cells asked</th>
 <th scope="col">contributions</th><th scope="col">sum sent</th><th scope="col">decisions</th></tr></thead>
 <tbody>{% for entry in course.rounds %}
 <tr><td>{{ entry.round }}</td><td>{{ entry.attempt }}</td>
+<td>{% if entry.open_nodes is none %}&ndash;{% else %}{{ entry.open_nodes }}{% endif %}</td>
 <td>{% if entry.cells_asked is none %}&ndash;{% else %}{{ entry.cells_asked }}{% endif %}</td>
 <td>{{ entry.contributed | length }}</td><td>{{ "yes" if entry.sum_sent else "no" }}</td>
 <td>{{ entry.decided | length }}</td></tr>{% endfor %}
@@ -69,6 +71,9 @@ _MACROS: Final = """
 Profile {{ about.profile }}, key mode {{ about.key_mode }}{% if about.threshold %} ({{ about.threshold }} holders open a
 sum together){% endif %}, {% if about.noise %}noise with epsilon {{ about.epsilon_at_most }} at most at delta
 {{ about.delta }}{% else %}without noise{% endif %}
+{%- if about.secret %}; compute parties {{ about.secret.compute_parties | join(", ") }}; the result
+{% if about.secret.result == "shared" %}stays shared{% else %}is opened to
+{{ about.secret.result_parties | join(", ") if about.secret.result_parties else "every member" }}{% endif %}{% endif %}
 {%- if about.consents %}, with the consent of {{ about.consents | join(", ") }} to be told apart{% endif %}
 {%- endmacro -%}
 {%- macro unknown(lines) -%}

@@ -34,7 +34,7 @@ AWKWARD = "<script>alert('x')</script> & \"quoted\""
 NUMBERS = {
     *("privet_dossier", "privet_ledger", "made", "created", "closed", "finished", "since", "time", "joined"),
     *("certificate_until", "epoch", "n", "records", "messages", "bytes", "round", "attempt"),
-    *("cells_asked", "amount"),
+    *("cells_asked", "open_nodes", "amount"),
 }
 """Where a dossier has numbers: versions, times, places in a log, sizes of messages and of questions."""
 
@@ -91,6 +91,8 @@ def test_a_jobs_ledger_tells_forecast_and_fact(federation: tuple[LocalFederation
     rounds = document["fact"]["course"]["rounds"]
     asked = sum(entry["cells_asked"] for entry in rounds)
     assert fact["hospital", "sums"] == asked > 0
+    assert rounds[0]["open_nodes"] == 1
+    assert all(entry["open_nodes"] for entry in rounds)
     assert document["fact"]["course"]["roster"] == list(THREE)
     assert document["bytes"]["in:contribution"]["messages"] == 3 * len(rounds)
     page = html(running.cloud, f"/v1/jobs/{job}/ledger")

@@ -195,4 +195,8 @@ def test_noise_is_told_with_its_epsilon_and_consents_with_their_hospital() -> No
     page = ledger_page(
         {"forecast": forecast(noisy).to_json(), "fact": fact(noisy, Course()).to_json()}, keeper="the cloud"
     )
+    secret = built(1, RULES).cloud.job.manifest
+    assert about(secret)["secret"]["result_parties"] is None
+    pages = {"forecast": forecast(secret).to_json(), "fact": fact(secret, Course()).to_json()}
+    assert "is opened to every member" in " ".join(ledger_page(pages, keeper="the cloud").split())
     assert f"epsilon {told['epsilon_at_most']} at most at delta" in " ".join(page.split())
