@@ -201,9 +201,10 @@ def _floors(document: StudyDocument) -> str:
 
 
 def _differences(document: StudyDocument) -> str:
+    jobs = f"{document.max_jobs} job" if document.max_jobs == 1 else f"{document.max_jobs} jobs"
     return (
-        f"How often: at most {_counted(document.max_jobs, 'job')}. Two results over the same records whose hospitals differ by one "
-        "would tell of that one; agents refuse such a job unless that hospital has signed its consent."
+        f"How often: at most {jobs}. Two results over the same records whose hospitals differ by one would tell of "
+        "that one; agents refuse such a job unless that hospital has signed its consent."
     )
 
 
@@ -212,10 +213,6 @@ def _time(document: StudyDocument) -> str:
         f"For how long: from {day_of(document.created)} to {day_of(document.expires)}, or until the study is closed. "
         "A job that has begun by then goes on to its end."
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _listed(names: list[str]) -> str:
