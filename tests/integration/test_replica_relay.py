@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -14,6 +16,7 @@ from cloud_service.service.tickets import TICKET_HEADER, Tickets
 from hospital_agent.links.relayed import RelayedChannel
 from shared.crypto.identity import IdentityKey
 from shared.ids import CLOUD, AgentId
+from tests.support.certificates import self_signed
 from tests.support.cloud_server import CloudUnderTest
 from tests.support.databases import postgres_database
 from tests.support.relays import call_of, computing_job, fetch, relayed, set_state
@@ -160,3 +163,28 @@ def test_a_home_without_an_address_is_not_reached(clouds: Pair) -> None:
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
         assert cloud.people.get(f"/v1/jobs/{job}/traffic").json() == {"pairs": []}
     assert second.services.relay.figures(job) == {}
+
+
+@pytest.mark.parametrize("trusts", [True, False])
+def test_replicas_on_several_machines_speak_tls(postgres_url: str, tmp_path: Path, trusts: bool) -> None:
+    folder = tmp_path / "twins"
+    folder.mkdir()
+    trusted = self_signed(folder)
+    tls = {"tls_certificate": Path("tls.crt"), "tls_key": Path("tls.key")}
+    known = {"ca_bundle": trusted} if trusts else {}
+    with twin_clouds(folder, postgres_url, replica=known, **tls) as (first, second):
+        job = computing_job(first)
+        assert first.services.leases.take(LEASE, job) == first.services.leases.me
+        context = ssl.create_default_context(cafile=str(trusted))
+        with httpx2.Client(base_url=second.base_url, verify=context, trust_env=False) as http:
+            answer = http.get(f"/v1/jobs/{job}/frames", headers=call_of(first, job, "h1"))
+        if not trusts:
+            assert answer.status_code == 503
+            return
+        assert answer.status_code == 200
+        with (
+            relayed(first, job, "h1", ["h2"], ca_bundle=trusted) as one,
+            relayed(first, job, "h2", ["h1"], ca_bundle=trusted, url=second.base_url) as other,
+        ):
+            one.channel(H2).send(b"frame")
+            assert fetch(other.channel(H1)) == b"frame"

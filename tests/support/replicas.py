@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from cloud_service.settings import Settings
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.programs import (
     Founded,
@@ -214,10 +215,20 @@ def crashing_postgres() -> Iterator[CrashingPostgres]:
 
 
 @contextmanager
-def twin_clouds(folder: Path, database_url: str, **settings: Any) -> Iterator[tuple[CloudUnderTest, Twin]]:
-    """Two replicas in this process over one PostgreSQL, without nginx; each can be reached by the other."""
-    with running_cloud(folder, database_url, port=free_port(), **settings) as first:
-        second = Twin(first, free_port())
+def twin_clouds(
+    folder: Path, database_url: str, *, replica: Mapping[str, Any] | None = None, **settings: Any
+) -> Iterator[tuple[CloudUnderTest, Twin]]:
+    """Two replicas in this process over one PostgreSQL, without nginx; each can be reached by the other.
+
+    Args: replica: settings of that name for replicas with TLS, without the address.
+    """
+    ports = free_port(), free_port()
+    sections: list[dict[str, Any]] = [
+        {} if replica is None else {"replica": {**replica, "address": f"https://127.0.0.1:{port}"}}
+        for port in ports
+    ]
+    with running_cloud(folder, database_url, port=ports[0], **settings, **sections[0]) as first:
+        second = Twin(first, ports[1], **sections[1])
         second.start()
         second.connect()
         try:
@@ -229,10 +240,11 @@ def twin_clouds(folder: Path, database_url: str, **settings: Any) -> Iterator[tu
 class Twin(CloudUnderTest):
     """Another replica of a running cloud, with the same keys, database and token."""
 
-    def __init__(self, first: CloudUnderTest, port: int) -> None:
+    def __init__(self, first: CloudUnderTest, port: int, **settings: Any) -> None:
         self.folder = first.folder
         self.parties = first.parties
-        self.settings = first.settings.model_copy(update={"port": port})
+        changed = first.settings.model_dump() | {"port": port} | settings
+        self.settings = Settings.model_validate(changed)
         self.membership_key = first.membership_key
         self.token = first.token
 
