@@ -115,8 +115,8 @@ def test_served_until_a_signal(joined: Path, capsys: Capture, stop: signal.Signa
     )
     try:
         assert process.stderr is not None
-        line = json.loads(process.stderr.readline())
-        assert line["event"] == "listening"
+        warning, line = (json.loads(process.stderr.readline()) for _ in range(2))
+        assert (warning["event"], line["event"]) == ("not encrypted", "listening")
         answer = httpx2.get(f"http://127.0.0.1:{line['port']}/readyz", timeout=10, trust_env=False)
         assert answer.json() == {"status": "ok"}
         began = time.monotonic()
