@@ -176,6 +176,10 @@ class AgentSettings(BaseSettings):
     """PEM file with the private key of `client_certificate`, without a passphrase."""
     policy: Path = Path("policy.toml")
     """The file with what this hospital agrees to."""
+    answer_seconds: Annotated[float, Field(ge=1, le=600)] = 30
+    """How long the cloud may take to answer; a third of it for a connection, half of it on top of a long poll."""
+    retention_days: Annotated[int, Field(ge=0, le=36_500)] = 0
+    """Days after the end of a job after which the journal forgets it, as `privet agent forget` does; 0 keeps it."""
     data: DataSection = DataSection()
     local: LocalSection = LocalSection()
     compute: ComputeSection = ComputeSection()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from sqlalchemy import Row
@@ -17,6 +18,7 @@ from shared.crypto import certificates
 from shared.errors import PeerError
 from shared.protocol.expiry import ends
 from shared.protocol.polling import SignedRegistration, verify_registration
+from shared.protocol.versions import check_window
 from shared.wire.base import decode_base64url
 
 
@@ -58,6 +60,7 @@ class Hospitals:
             "certificate_sha256": certificate.sha256,
             "version": signed.registration.version,
         }
+        check_window(signed.registration.version, version("privet"))
         with self.database.write() as connection:
             directory.put_hospital(connection, certificate.id, values, self.clock())
             governance.forget_reader(connection, certificate.id)  # it may be of another version now

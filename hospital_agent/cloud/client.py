@@ -16,7 +16,15 @@ from typing import Any, Final, Self
 import httpx
 
 from hospital_agent.cloud.answers import BUSY_STATUSES, busy_error, inbox_items, refusal_of
-from hospital_agent.cloud.connecting import ClientFiles, clock_offset, open_http, read_capped, reason_of
+from hospital_agent.cloud.connecting import (
+    ANSWER_SECONDS,
+    ClientFiles,
+    clock_offset,
+    open_http,
+    read_capped,
+    reason_of,
+    timeouts,
+)
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
@@ -84,6 +92,7 @@ class CloudClient:
     clock_offset: float = 0.0
     studies_change: int | None = None
     forgotten: tuple[str, ...] = ()
+    answer_seconds: float = ANSWER_SECONDS
     _body_bytes: int = 0
 
     @classmethod
@@ -96,12 +105,15 @@ class CloudClient:
         ca_bundle: Path | None = None,
         client_files: ClientFiles | None = None,
         patience: Patience | None = None,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> Self:
         """A client for the cloud at `base_url`; nothing is sent yet.
 
-        Args: ca_bundle: PEM, for a private CA. client_files: certificate and key for mutual TLS.
+        Args: ca_bundle: PEM, for a private CA. client_files: certificate and key for mutual TLS. answer_seconds: how
+            long the cloud may take to answer; the other waits follow from it.
         """
-        return cls(agent, signer, open_http(base_url, ca_bundle, client_files), patience or Patience())
+        http = open_http(base_url, ca_bundle, client_files, answer_seconds)
+        return cls(agent, signer, http, patience or Patience(), answer_seconds=answer_seconds)
 
     def __enter__(self) -> Self:
         return self
@@ -213,7 +225,7 @@ class CloudClient:
                 MAX_INBOX_BYTES,
                 params={"after": after, "wait": wait},
                 headers=headers,
-                timeout=httpx.Timeout(wait + 15.0, connect=10.0),
+                timeout=timeouts(self.answer_seconds, wait_seconds=max(wait, 0.001)),
             )
         except BusyError as busy:
             if busy.cut:

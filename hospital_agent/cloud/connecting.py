@@ -18,17 +18,29 @@ from shared.errors import ErrorCode, InputError, PeerError
 from shared.hosts import is_loopback
 
 _SKEW_WORTH_CORRECTING_SECONDS: Final = 2
+ANSWER_SECONDS: Final = 30.0
+"""Default of the setting `answer_seconds`."""
 
 
 ClientFiles = tuple[Path, Path]
 """A client certificate for mutual TLS, and its private key: two PEM files."""
 
 
+def timeouts(answer_seconds: float, wait_seconds: float = 0.0) -> httpx.Timeout:
+    """All waits of one request, from the one setting. `wait_seconds`: of a long poll, with half an answer's on top."""
+    whole = wait_seconds + answer_seconds / 2 if wait_seconds else answer_seconds
+    return httpx.Timeout(whole, connect=answer_seconds / 3)
+
+
 def open_http(
-    base_url: str, ca_bundle: Path | None = None, client_files: ClientFiles | None = None
+    base_url: str,
+    ca_bundle: Path | None = None,
+    client_files: ClientFiles | None = None,
+    answer_seconds: float = ANSWER_SECONDS,
 ) -> httpx.Client:
     """A client for the cloud at `base_url`; nothing is sent yet. `ca_bundle`: PEM, for a private CA.
 
+    Args: answer_seconds: how long to wait for the cloud's answer; for a connection a third of it.
     Raises: InputError: no certificates can be read from `ca_bundle` or `client_files`.
     """
     context = _context(ca_bundle)
@@ -38,7 +50,7 @@ def open_http(
     return httpx.Client(
         base_url=base_url,
         verify=context,
-        timeout=httpx.Timeout(30.0, connect=10.0),
+        timeout=timeouts(answer_seconds),
         limits=httpx.Limits(max_connections=2, max_keepalive_connections=1, keepalive_expiry=120),
         headers={"user-agent": "privet", "accept": "*/*", "accept-encoding": "gzip"},
         follow_redirects=False,

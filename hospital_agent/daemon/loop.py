@@ -18,6 +18,7 @@ from hospital_agent.cloud import CloudClient, FullJitter, InboxMessage, Patience
 from hospital_agent.computing.room import Room
 from hospital_agent.daemon.casework import Casework
 from hospital_agent.daemon.computing_desk import ComputingDesk
+from hospital_agent.daemon.forgetting import forget_old
 from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
@@ -102,6 +103,7 @@ class Daemon:
             ca_bundle=settings.ca_bundle,
             client_files=settings.client_files,
             patience=patience,
+            answer_seconds=settings.answer_seconds,
         )
         casework = Casework(office, Room(folder))
         return cls(
@@ -237,6 +239,7 @@ class Daemon:
             return
         self.office.keyring.reread()
         self._tell_of_certificate()
+        forget_old(self.office)
         self._renew_federation()
         wait = _REFRESH_SECONDS if self._register() else _UNREGISTERED_SECONDS
         self.studies.look_again()
