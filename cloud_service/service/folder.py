@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from cloud_service.places import settings_path
 from cloud_service.protection import PROTECTION_FILE, Protection, find_key_file, renewed
 from cloud_service.settings import SETTINGS_FILE, TEMPLATE
 from shared.crypto import certificates
@@ -77,7 +78,7 @@ def create(folder: Path, key_file: Path | None = None) -> Subject:
     _write(folder / IDENTITY_FILE, protection.seal(keys.identity.to_pem(), IDENTITY_FILE), 0o600)
     _write(folder / RSA_FILE, protection.seal(keys.unwrapping.to_pem(), RSA_FILE), 0o600)
     _write(folder / REQUEST_FILE, request, 0o644)
-    if not (folder / SETTINGS_FILE).exists():
+    if not settings_path(folder).exists():  # those of a system's service may be there already
         _write(folder / SETTINGS_FILE, TEMPLATE.encode(), 0o600)
     return certificates.parse_request(request)
 

@@ -118,3 +118,19 @@ def test_the_folder_may_come_from_the_environment(
     monkeypatch.delenv("PRIVET_AGENT_FOLDER")
     assert run(["agent", "settings"]) == 3
     assert "/etc/privet/agent.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("program", "more"), [("cloud", ()), ("agent", ("--id", "h7"))], ids=["cloud", "agent"]
+)
+def test_init_keeps_the_settings_that_a_service_has_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, more: tuple[str, ...]
+) -> None:
+    system = tmp_path / "etc.toml"
+    system.write_text('id = "h7"\n' if program == "agent" else "port = 5\n")
+    monkeypatch.setenv(f"PRIVET_{program.upper()}_CONFIG", str(system))
+    assert run([program, "init", str(tmp_path / "folder"), *more]) == 0
+    assert not (tmp_path / "folder" / f"{program}.toml").exists()
+    if program == "agent":
+        assert run([program, "init", str(tmp_path / "other"), "--id", "h8"]) == 3
+        assert not (tmp_path / "other" / "keys").exists()
