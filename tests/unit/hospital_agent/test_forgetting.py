@@ -10,7 +10,8 @@ import pytest
 
 from hospital_agent.daemon.forgetting import forget_old
 from hospital_agent.daemon.office import Office
-from hospital_agent.journal import JobEntry, JobStatus, Journal, SeenRoster
+from hospital_agent.journal import JobEntry, JobStatus, Journal
+from shared.protocol.consenting import SeenRoster
 
 DAY = 86_400
 
