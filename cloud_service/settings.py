@@ -381,6 +381,13 @@ def _check_client_authorities(settings: Settings) -> None:
             remedy="Set tls_certificate and tls_key, or let the reverse proxy ask for client certificates.",
             number="C004",
         )
+    if settings.tls_client_required and settings.replica.address.startswith("https:"):
+        raise InputError(
+            "replicas show no client certificate to one another, so none of them could reach another",
+            where=where,
+            remedy="Leave tls_client_required out, or let the reverse proxy in front ask for client certificates.",
+            number="C004",
+        )
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authorities)
     except OSError:

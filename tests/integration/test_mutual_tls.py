@@ -121,6 +121,16 @@ def test_a_client_certificate_stands_for_nobody(files: Files) -> None:
 WRONG = [
     ({"tls_client_required": True}, "nobody says whose certificates count"),
     ({"tls_client_ca": "clients.crt"}, "for a cloud that ends TLS itself"),
+    (
+        {
+            "tls_client_ca": "clients.crt",
+            "tls_client_required": True,
+            "tls_certificate": "tls.crt",
+            "tls_key": "tls.key",
+            "replica": {"address": "https://10.0.0.5:8443"},
+        },
+        "none of them could reach another",
+    ),
     ({"tls_client_ca": "none.crt", "tls_certificate": "tls.crt", "tls_key": "tls.key"}, "no PEM file"),
     ({"tls_client_ca": "tls.key", "tls_certificate": "tls.crt", "tls_key": "tls.key"}, "no PEM file"),
 ]
