@@ -212,9 +212,13 @@ def test_wrong_round(cloud: CloudUnderTest, hospitals: list[HttpHospital], round
 
 
 def test_gap_in_the_chain(cloud: CloudUnderTest, hospitals: list[HttpHospital]) -> None:
+    """A message that follows one which is not here shows that the cloud has forgotten: nothing goes on from there."""
     own = hospitals[0].host.outbox[0]
-    refused(cloud, hospitals[0], forged(cloud, own, same, seq=5), 409, "replay_conflict")
     refused(cloud, hospitals[0], forged(cloud, own, same, prev="00" * 32), 409, "replay_conflict")
+    answer = hospitals[0].post(forged(cloud, own, same, seq=5))
+    assert (answer.status_code, answer.json()["code"]) == (409, "replay_conflict")
+    job = cloud.people.get(f"/v1/jobs/{job_of(own)}").json()
+    assert (job["state"], job["failure"]) == ("FAILED", "history_lost")
 
 
 N = TOY_KEY.public

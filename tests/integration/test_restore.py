@@ -148,8 +148,9 @@ def test_an_agents_folder_put_back(founded_federation: Founded, tmp_path: Path) 
         federation.agents["h1"].start()
         federation.wait(lambda: federation.entry("h1", job).is_over, "the end at h1")
         entry = federation.entry("h1", job)
-        assert (entry.status, entry.code) == (JobStatus.FAILED, "history_lost")
-        assert "put back from a backup" in str(entry.reason)
+        # Its new contribution is refused, or the sum that waits in its inbox lists the one it has forgotten.
+        assert entry.status is JobStatus.FAILED
+        assert entry.code in ("history_lost", "roster_digits")
         for name in ("h2", "h3"):
             federation.wait(lambda name=name: federation.entry(name, job).is_over, f"the end at {name}")  # type: ignore[misc]
-            assert federation.entry(name, job).code == "history_lost"
+            assert federation.entry(name, job).code == entry.code
