@@ -16,9 +16,10 @@ DOCUMENT = (
     + b"ab" * 32
     + b'",'
     b'"id":"fever","key_mode":"shared","legal_basis":"","max_depth":null,"max_jobs":20,"max_shrinks":1,'
-    b'"members":["h1","h2","h3"],"min_child":5,"min_hospitals":3,"min_node":10,"open_empty":false,"profiles":["hardened"],"publish_tree":false,"purpose":"",'
-    b'"question":"who is ill?","schema":{"attributes":[{"cuts":null,"name":"fever","values":["no","yes"]}],"class":{"labels":'
-    b'["no","yes"],"name":"ill"}},"shared_result":false,"start":"asked","synthetic":false,"v":1}'
+    b'"members":["h1","h2","h3"],"min_child":5,"min_hospitals":3,"min_node":10,'
+    b'"open_empty":false,"profiles":["hardened"],"publish_tree":false,"purpose":"",'
+    b'"question":"who is ill?","schema":{"attributes":[{"cuts":null,"name":"fever","values":["no","yes"]}],'
+    b'"class":{"labels":["no","yes"],"name":"ill"}},"shared_result":false,"start":"asked","synthetic":false,"v":1}'
 )
 
 
