@@ -18,7 +18,7 @@ from privet.__main__ import run
 from shared.secure_tree.privacy import epsilon_of
 from tests.integration.test_agent_crash import Crash, contributions, crash_once
 from tests.integration.test_agent_jobs import THREE, agent, answers, files, pooled_sha256
-from tests.support.clinic import SCHEMA
+from tests.support.clinic import ROWS, SCHEMA
 from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
 
 WIDE = OPEN_POLICY + "max_epsilon = 1000\n"
@@ -180,3 +180,15 @@ def test_noise_is_never_drawn_anew_for_what_was_sent(
     assert [(line.round, line.attempt) for line in lines] == sorted(again)
     assert lines[: len(paid)] == paid
     assert len({federation.hospitals[h].model(job).tree.sha256 for h in THREE}) == 1
+
+
+@pytest.mark.long
+def test_noisy_sums_are_opened_together_as_well(tmp_path: Path) -> None:
+    """Key mode threshold: no hospital holds the key, and the noise is in what they open."""
+    with local_federation(tmp_path / "federation", THREE, bits=2048, threshold=3, policy=WIDE) as running:
+        outcome = running.run_job(SCHEMA, files(tmp_path), noise=NOISE, max_depth=3, timeout_seconds=240)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    forms = [model.tree.to_json(with_counts=True) for model in outcome.models.values()]
+    assert forms == forms[:1] * 3
+    exact = tuple(sum(row[-1] == label for row in ROWS) for label in range(4))
+    assert outcome.models["h1"].tree.root.counts != exact
