@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, RowMapping
 
 from cloud_service.service import acts
 from cloud_service.service.aftermath import Aftermath
@@ -69,7 +69,7 @@ class History:
         for claim in seen.jobs:
             row = known.get(claim.job)
             ahead = row is None or _is_ahead(claim, row["chain_seq"], row["answered"])
-            if ahead or (row is not None and row["cleared"] is not None):
+            if ahead or (row is not None and _is_gone(row)):
                 lost.append(JobId(claim.job))
             if ahead and row is not None and row["state"] not in _OVER:
                 self._alert(agent, [JobId(claim.job)])
@@ -121,6 +121,11 @@ def lose_in(recorder: Recorder, noticed_by: str, code: JobCode = JobCode.HISTORY
     recorder.leap()
     step = stages.fail(recorder.job, code)
     recorder.take(Step(step.job, (Note("history_lost", {"noticed_by": noticed_by}), *step.effects)))
+
+
+def _is_gone(row: RowMapping) -> bool:
+    """Whether a job's end cannot reach the agent by its inbox: deleted, or told in a code that it did not know then."""
+    return row["cleared"] is not None or row["failure"] == JobCode.HISTORY_LOST.value
 
 
 def _is_ahead(claim: JobSeen, chain_seq: int, answered: int) -> bool:

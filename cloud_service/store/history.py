@@ -21,7 +21,7 @@ _LIVES: Final = _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]
 
 _OF_AGENT: Final = _M.agent == bindparam("agent")
 _STANDING: Final = (
-    select(_J.id, _J.state, _J.cleared, _J.chain_seq, _M.chain_seq.label("answered"), _J.head)
+    select(_J.id, _J.state, _J.failure, _J.cleared, _J.chain_seq, _M.chain_seq.label("answered"), _J.head)
     .join(_MEMBERS, _M.job == _J.id)
     .where(_OF_AGENT, _J.id.in_(bindparam("jobs", expanding=True)))
 )
@@ -35,7 +35,7 @@ _SAME_CLAIM: Final = select(_EVIDENCE.c.id).where(
 
 
 def standing(connection: Connection, agent: str, jobs: Collection[str]) -> dict[str, RowMapping]:
-    """Of these jobs, those that the agent is invited to: `state`, `chain_seq`, `answered`, `head`, `cleared`."""
+    """Of these jobs, those that the agent is invited to: `state`, `failure`, `chain_seq`, `answered`, `cleared`."""
     rows = connection.execute(_STANDING, {"agent": agent, "jobs": list(jobs)}).mappings()
     return {row["id"]: row for row in rows}
 

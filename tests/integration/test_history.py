@@ -124,6 +124,11 @@ def test_restored_by_the_command(cloud: CloudUnderTest, tmp_path: Path) -> None:
             assert hospital.host.participation is not None
             assert hospital.host.participation.failure is JobCode.HISTORY_LOST
         assert "restored" in " ".join(rows(cloud, "SELECT record FROM acts ORDER BY number DESC LIMIT 1"))
+        late = JobSeen(
+            job=job, heard=0, answered=0
+        )  # of an agent that passed the abort over and was upgraded since
+        seen = Seen(agent="h1", time=unix_time(), jobs=[late])
+        assert cloud.services.history.forgotten(AgentId("h1"), seen, b"{}") == [job]
         check_new_jobs_work(cloud, hospitals)
 
 
