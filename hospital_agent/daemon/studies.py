@@ -40,7 +40,12 @@ class StudyDesk:
             self.casework.give_up(case, JobCode.CANCELLED, reason)
 
     def send_words(self) -> None:
-        """Answers and consents that the cloud has not taken yet. Raises: TemporaryError: it cannot be reached."""
+        """Answers and consents that the cloud has not taken yet; they wait for a cloud that knows of studies.
+
+        Raises: TemporaryError: the cloud cannot be reached.
+        """
+        if self.client.studies_change is None:
+            return
         for word in studies.words_to_send(self.office.journal):
             try:
                 self._send(word)
