@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.caller import Use, may
+from cloud_service.api.caller import Credentials, Use, may
 from cloud_service.api.job_models import EventList, event_of
 from cloud_service.api.problems import responses
 from cloud_service.service.notifier import story_of
@@ -43,6 +43,7 @@ async def events(
     request: Request,
     services: Use,
     _caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
+    credentials: Credentials,
     job_id: str,
     after: Annotated[int, Query(ge=0, le=MAX_INTEGER, description="Id of the last event seen.")] = 0,
     wait: Annotated[float, Query(ge=0, le=60, description="Of a page: seconds to wait for news.")] = 0,
@@ -53,7 +54,8 @@ async def events(
     # Asked once before the answer begins, so that an unknown job is a problem document in either form.
     await run_in_threadpool(services.jobs.events, job_id, start, 1)
     if _STREAM in request.headers.get("accept", ""):
-        stream = _stream(request, services, job_id, start)
+        bearer = "" if credentials is None else credentials.credentials
+        stream = _stream(request, services, job_id, start, bearer)
         return StreamingResponse(stream, media_type=_STREAM, headers={"Cache-Control": "no-store"})
     return json_answer(request, await _page(services, job_id, start, wait))
 
@@ -71,11 +73,20 @@ async def _page(services: Services, job_id: str, after: int, wait: float) -> byt
             await services.notifier.wait(news, left)
 
 
-async def _stream(request: Request, services: Services, job_id: str, after: int) -> AsyncIterator[bytes]:
+async def _stream(
+    request: Request, services: Services, job_id: str, after: int, bearer: str
+) -> AsyncIterator[bytes]:
+    """Until the job's watcher goes, is let in no more, or the cloud stops."""
     yield format_sse_event(retry=_RETRY_MILLISECONDS)
+    loop = asyncio.get_running_loop()
+    let_in_at = loop.time()
     with services.notifier.listening(story_of(job_id)) as news:
         while not services.notifier.is_closed and not await request.is_disconnected():
             news.clear()
+            if loop.time() - let_in_at >= _KEEP_ALIVE_SECONDS:
+                if not await run_in_threadpool(services.access.is_let_in, bearer):
+                    return
+                let_in_at = loop.time()
             found = await run_in_threadpool(services.jobs.events, job_id, after, _PAGE)
             for event in found:
                 after = event.id

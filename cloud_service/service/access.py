@@ -22,6 +22,10 @@ class Access:
     sessions: Sessions
     rates: Rates
 
+    def is_let_in(self, bearer: str) -> bool:
+        """Whether whoever was recognised a while ago would still be; watching alone keeps no session alive."""
+        return (self.tokens.find(bearer) or self.sessions.find(bearer, is_request=False)) is not None
+
     def recognise(self, bearer: str) -> Caller:
         """Raises: NotSignedInError. RateLimitedError: this caller asks too often."""
         caller = None

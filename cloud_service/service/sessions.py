@@ -53,14 +53,14 @@ class Sessions:
         people.add_session(connection, values)
         return SignedIn(token, now + LIFE_SECONDS, caller_of(person, scopes.split(), hospital))
 
-    def find(self, token: str) -> Caller | None:
-        """Who holds a living session; None: there is none, or it has ended."""
+    def find(self, token: str, *, is_request: bool = True) -> Caller | None:
+        """Who holds a living session; None: none is there, or it has ended. `is_request`: it ends idleness."""
         sha256, now = digest(token), self.clock()
         with self.database.read() as connection:
             row = people.session(connection, sha256)
         if row is None or not _lives(row, now):
             return None
-        if now - row.seen >= _NOTE_SECONDS:
+        if is_request and now - row.seen >= _NOTE_SECONDS:
             with self.database.write() as connection:
                 people.touch_session(connection, sha256, now)
         return caller_of(row.person, row.scopes.split(), row.hospital)

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
+from cloud_service.api import events
 from cloud_service.service import passwords
 from cloud_service.service.attempts import ADDRESS_FREE, LONGEST_SECONDS, NAME_FREE, wait_after
 from cloud_service.service.second_factor import SecondFactors
@@ -26,6 +27,7 @@ from shared.errors import InputError
 from shared.protocol import audit_check
 from shared.protocol.enrolment import fingerprint
 from shared.wire.base import canonical_json
+from tests.support.clinic import SCHEMA
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import JSON
 
@@ -222,6 +224,23 @@ def test_a_change_of_an_account_ends_its_sessions(cloud: CloudUnderTest, change:
         assert send(cloud, "ana").status_code == 401
         accounts.enable("ana")
         assert send(cloud, "ana").status_code == 200
+
+
+def test_a_stream_ends_with_the_session(cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "_KEEP_ALIVE_SECONDS", 0.2)
+    cloud.services.people.accounts.add("ana", PASSWORD, ["analyst"], None)
+    token = send(cloud, "ana").json()["token"]
+    cloud.study(SCHEMA, name="watched")
+    headers = {"authorization": f"Bearer {token}", "accept": "text/event-stream"}
+    url = f"{cloud.base_url}/v1/jobs/{cloud.job('watched')}/events"
+    with httpx2.stream("GET", url, headers=headers, timeout=30, trust_env=False) as answer:
+        lines = answer.iter_lines()
+        while "still here" not in next(lines):
+            pass  # it goes on while she is signed in
+        cloud.services.people.accounts.disable("ana")
+        for _ in lines:
+            pass  # and comes to its end
+    assert with_token(cloud, token).status_code == 401
 
 
 def post_as(cloud: CloudUnderTest, token: str, path: str, body: dict[str, str]) -> httpx2.Response:
