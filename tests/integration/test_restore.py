@@ -23,7 +23,7 @@ from tests.support.databases import postgres_database
 from tests.support.programs import Founded, RealFederation, command, real_federation
 from tests.support.weighted_clinic import pooled_tree, write_files
 
-pytestmark = pytest.mark.xdist_group("restore")
+pytestmark = [pytest.mark.xdist_group("restore"), pytest.mark.timeout(900)]
 
 
 @contextmanager

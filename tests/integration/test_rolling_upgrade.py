@@ -134,7 +134,7 @@ def test_old_and_new_agents_in_a_secret_job(
     founded_federation: Founded, tmp_path: Path, release_before: Path
 ) -> None:
     with new_cloud(founded_federation, tmp_path, release_before, {"h2"}) as federation:
-        job = start(federation, mode="id3", max_shrinks=None)
+        job = start(federation, mode="id3")
         federation.wait_until_done(job)
         trees = {federation.model(name, job).tree.sha256 for name in federation.agents}
         assert len(trees) == 1
