@@ -235,6 +235,7 @@ def test_an_edited_document_is_not_kept_and_its_jobs_are_declined(
     assert "has not shown the document" in str(entries["h1"].reason)
 
 
+@pytest.mark.long
 def test_a_hospital_consents_to_a_difference_and_nobody_else_can(
     federation: LocalFederation, study: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
