@@ -66,8 +66,9 @@ _DESCRIPTION: Final = """\
 Hospitals grow one decision tree together, and none of them shows its records.
 
 Agents send and fetch signed envelopes (`/v1/messages`, `/v1/inbox`) and pass sealed frames to one another
-(`/v1/jobs/{job_id}/relay`, a WebSocket, or `/v1/jobs/{job_id}/frames`); people need a bearer token
-(`/v1/sign-in`, or `privet cloud token create` for programs), and a role that permits what they ask. Every error is a problem document (RFC 9457) with a `code`.
+(`/v1/jobs/{job_id}/relay`, a WebSocket, or `/v1/jobs/{job_id}/frames`). People need a bearer token (`/v1/sign-in`, or
+`privet cloud token create` for programs) and a role that permits what they ask. Every error is a problem document
+(RFC 9457) with a `code`.
 """
 
 
