@@ -6,7 +6,7 @@ that was cut off left nothing behind and is made again from the same message.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,6 +14,7 @@ from hospital_agent.computing.room import Room
 from hospital_agent.daemon import budget
 from hospital_agent.daemon.finishing import model_of
 from hospital_agent.daemon.office import Office
+from hospital_agent.daemon.remembering import FORGOT
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally, studies
 from hospital_agent.keyring import Spent
@@ -24,7 +25,6 @@ from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKey
 from shared.protocol.audit_log import record_of
 from shared.protocol.consenting import SeenRoster, valid_consents
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
-from shared.protocol.history import JobSeen
 from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
@@ -34,14 +34,6 @@ from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
 
 MAX_RECEIPT_BYTES: Final = 2**16
-_FORGOT: Final = (
-    "the cloud and this agent remember this job differently: another {kind} was taken in the place of this one. Was "
-    "this folder, or the cloud, put back from a backup? The job is ended rather than gone on with"
-)
-_FORGOTTEN: Final = (
-    "the cloud has this job no more as this hospital saw it: it was put back from a backup, or has deleted the job. "
-    "Nothing more leaves this hospital for it; the study can be begun anew"
-)
 
 
 @dataclass(slots=True)
@@ -170,24 +162,9 @@ class Casework:
         if case and message.type == MessageType.JOB_ACCEPT:
             self.close(case, JobStatus.FAILED, code=error.code.value, reason=str(error))
         elif case and error.code is ErrorCode.REPLAY_CONFLICT:
-            self.give_up(case, JobCode.HISTORY_LOST, _FORGOT.format(kind=message.type))
+            self.give_up(case, JobCode.HISTORY_LOST, FORGOT.format(kind=message.type))
         elif case and error.code is not ErrorCode.LATE:
             self.give_up(case, JobCode.CANCELLED, f"the cloud refused a {message.type}: {error}")
-
-    def seen(self) -> list[JobSeen]:
-        """What was seen of each job that runs, for the cloud to compare with what it remembers."""
-        answered = self.office.journal.answered()
-        return [
-            JobSeen(job=job, heard=case.participation.cloud_seq + 1, answered=answered.get(job, 0))
-            for job, case in self.cases.items()
-        ]
-
-    def lose(self, jobs: Sequence[str]) -> None:
-        """End the jobs that the cloud has no more as they were seen here."""
-        for job in jobs:
-            case = self.cases.get(job)
-            if case is not None:
-                self.give_up(case, JobCode.HISTORY_LOST, _FORGOTTEN)
 
     def give_up(
         self,

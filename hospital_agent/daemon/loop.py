@@ -23,6 +23,7 @@ from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.progress import Progress
+from hospital_agent.daemon.remembering import lose, seen
 from hospital_agent.daemon.secret_work import Teller
 from hospital_agent.daemon.studies import StudyDesk
 from hospital_agent.daemon.supervisor import Heartbeat, notify
@@ -181,7 +182,7 @@ class Daemon:
             for message in messages:
                 self._take(message)
                 self._send_pending()
-            self.casework.lose(self.client.forgotten)
+            lose(self.casework, self.client.forgotten)
         except TemporaryError as error:
             self._pause(error, error.retry_after_seconds)
         except PeerError as error:
@@ -276,7 +277,7 @@ class Daemon:
 
     def _poll(self, wait_seconds: int | None) -> list[InboxMessage]:
         return self.client.poll(
-            self.office.journal.cursor, wait_seconds=wait_seconds, seen=self.casework.seen()
+            self.office.journal.cursor, wait_seconds=wait_seconds, seen=seen(self.casework)
         )
 
     def _send_pending(self) -> None:
