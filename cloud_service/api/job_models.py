@@ -165,9 +165,7 @@ class MemberOut(BaseModel):
     answer: str
     in_roster: bool
     has_contributed: bool
-    has_given_partial: Annotated[
-        bool, Field(description="Of key mode threshold: its part of the round's opening")
-    ]
+    has_given_partial: Annotated[bool, Field(description="Of a job in OPENING: its part of the round")]
     has_decided: bool
     has_attested: bool
     progress: Annotated[ProgressOut | None, Field(description="Of a secret job")] = None

@@ -43,11 +43,13 @@ class News:
     """What is to be done once the transaction is committed.
 
     keys: for the notifier. sum_is_due: all contributions are in. dropped: contributions were deleted.
+    left: the state that the job left, and for how many seconds it had waited in it.
     """
 
     keys: frozenset[str] = frozenset()
     sum_is_due: bool = False
     dropped: bool = False
+    left: tuple[str, int] | None = None
 
 
 class Recorder:
@@ -107,7 +109,8 @@ class Recorder:
                     messages.drop_contributions(self._connection, self.job.manifest.job)
                     self._dropped = True
                 case DropForwarded():
-                    outbox.drop(self._connection, self.job.manifest.job, MessageType.AGGREGATE)
+                    for kind in (MessageType.AGGREGATE, MessageType.PARTIALS):
+                        outbox.drop(self._connection, self.job.manifest.job, kind)
                 case ComputeSum():
                     self._sum_is_due = True
                 case Note():
@@ -146,7 +149,13 @@ class Recorder:
             self._note_end()
         woken = {agent for _, agents in self._out for agent in agents}
         keys = frozenset(map(inbox_of, woken)) | ({story_of(job)} if self._notes else set())
-        return News(keys, self._sum_is_due, self._dropped)
+        return News(keys, self._sum_is_due, self._dropped, self._left)
+
+    @property
+    def _left(self) -> tuple[str, int] | None:
+        before, after = self._before.job, self.job
+        moved = (before.state, before.round, before.attempt) != (after.state, after.round, after.attempt)
+        return (before.state.value, max(0, self._now - before.waiting_since)) if moved else None
 
     @property
     def _audited(self) -> int:

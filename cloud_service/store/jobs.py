@@ -264,7 +264,8 @@ def _member(row: Row[Any]) -> Member:
         accept=None if row.accept is None else _signed(row.accept),
         declined=row.declined,
         contributed=row.contributed,
-        partial=None if row.partial is None else _signed(row.partial),
+        # Not by `_signed`, whose cache is for small statements.
+        partial=None if row.partial is None else SignedEnvelope.model_validate_json(row.partial),
         decision=None if row.decision is None else _signed(row.decision),
         attested=row.attested,
         reported=row.reported,

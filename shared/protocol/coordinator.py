@@ -333,7 +333,7 @@ def _after_decisions(job: Job, statement: Statement, now: int) -> Step:
         job = replace(moved(job, CloudEvent.FINISH), paused_since=None, waiting_since=now)
         told = Broadcast(MessageType.JOB_DONE, job.round, job.attempt, JobDone(decisions=decisions))
         return Step(job, (*drop_forwarded(job), told, Note("done")))
-    fresh = {a: replace(m, contributed=None, partial=None, decision=None) for a, m in job.members.items()}
+    fresh = {a: replace(m, contributed=None, decision=None) for a, m in job.members.items()}
     job = replace(job, members=fresh, round=job.round + 1, attempt=0)
     opened = open_round(job, now, decisions)
     level = Note("level", {"round": job.round, "nodes": nodes})

@@ -40,8 +40,8 @@ class DropContributions:
 
 @dataclass(frozen=True, slots=True)
 class DropForwarded:
-    """Key mode threshold: delete the sums that went out with contributions; every member has worked on them, or the job
-    is over."""
+    """Key mode threshold: delete the sums that went out with contributions, and the partial decryptions of them; every
+    member has worked on them, or the job is over."""
 
 
 @dataclass(frozen=True, slots=True)

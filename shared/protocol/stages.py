@@ -129,8 +129,13 @@ def send_partials(job: Job, now: int) -> Step:
     """Forward the members' partial decryptions, as they signed them, to the whole roster."""
     signed = [partial for agent in job.roster if (partial := job.members[agent].partial) is not None]
     deadline = now + job.manifest.deadlines.round_seconds
+    sent = {agent: replace(member, partial=None) for agent, member in job.members.items()}
     job = replace(
-        moved(job, CloudEvent.SEND_PARTIALS), waiting_since=now, deadline=deadline, paused_since=None
+        moved(job, CloudEvent.SEND_PARTIALS),
+        members=sent,
+        waiting_since=now,
+        deadline=deadline,
+        paused_since=None,
     )
     note = Note("partials", {"round": job.round, "hospitals": [s.envelope.sender for s in signed]})
     return Step(
