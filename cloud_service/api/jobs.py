@@ -20,7 +20,7 @@ router = APIRouter(tags=["people"])
     "/v1/studies/{study_id}/jobs",
     status_code=201,
     summary="Start a job",
-    responses=responses(400, 401, 403, 404, 422, 429, 503),
+    responses=responses(400, 401, 403, 404, 409, 422, 429, 503),
 )
 def start(
     services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn

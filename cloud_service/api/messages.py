@@ -12,6 +12,7 @@ from cloud_service.api.body import held_body
 from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
 from shared.protocol.audit_log import JOURNAL_HEADER
+from shared.wire.envelope import SignedEnvelope
 
 router = APIRouter(tags=["agents"])
 
@@ -32,8 +33,8 @@ async def raw_message(request: Request, services: Use) -> AsyncIterator[bytes]:
             "content": {
                 "application/json": {
                     "schema": {
-                        "type": "object",
-                        "description": "Canonical JSON of `{envelope, signature}`; may be packed by gzip.",
+                        **SignedEnvelope.model_json_schema(),
+                        "description": "In canonical JSON; may be packed by gzip.",
                     }
                 }
             },

@@ -197,7 +197,15 @@ def _http(request: Request, error: Exception) -> Response:
     known = cast(HTTPException, error)
     code = _HTTP_CODES.get(known.status_code, "malformed")
     status = known.status_code if known.status_code in _HTTP_CODES else 400
-    return _answer(request, status, code, TITLES[code], known.headers)
+    headers = _allowed(request) or known.headers if status == 405 else known.headers
+    return _answer(request, status, code, TITLES[code], headers)
+
+
+def _allowed(request: Request) -> Mapping[str, str]:
+    """The header `Allow` with all methods of a path; the framework names those of one function only."""
+    path = getattr(request.scope.get("route"), "path", "")
+    methods = request.app.openapi()["paths"].get(path, {})
+    return {"Allow": ", ".join(sorted(map(str.upper, methods)))} if methods else {}
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
