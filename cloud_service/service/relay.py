@@ -270,7 +270,10 @@ class Relay:
         return {(sender, to): pair for to, figures in found for sender, pair in list(figures.items())}
 
     def check(self) -> None:
-        """Close the rooms of jobs that are not computing any more, and forget them after a while."""
+        """Close the rooms of jobs that are not computing any more, and forget them after a while.
+
+        Until then their lease is kept, so that other replicas know where to ask for their figures.
+        """
         for job, room in list(self._rooms.items()):
             if room.over:
                 if time.monotonic() - room.over_since > _KEEP_SECONDS:
@@ -282,7 +285,6 @@ class Relay:
                 room.over, room.over_since = _not_computing(state), time.monotonic()
                 self._on_loop(_close_mailboxes, room)
                 self._book(room)
-                self._leases.release(LEASE, job)
             else:
                 room.keys = keys
                 room.calls = {header: known for header, known in list(room.calls.items()) if _is_fresh(known)}
