@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,3 +111,38 @@ def test_the_cloud_keeps_no_contribution_once_all_have_decided(
     assert kept == 0
     assert raws
     assert set(raws) == {None}
+
+
+@pytest.mark.long
+def test_the_demo_in_this_mode() -> None:
+    """As a person types it: fresh safe primes, real programs, the tree of the pooled records."""
+    words = [
+        sys.executable,
+        "-m",
+        "privet",
+        "demo",
+        "--key-mode",
+        "threshold",
+        "--key-bits",
+        "2048",
+        "--json",
+    ]
+    done = subprocess.run(words, capture_output=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    document = json.loads(done.stdout)
+    assert document["equal"]
+    assert document["key_mode"] == "threshold"
+    assert document["bytes"]["partial"] > 0
+
+
+@pytest.mark.long
+def test_a_smaller_threshold_on_postgresql(postgres_url: str, tmp_path: Path) -> None:
+    """Three of four, on the other database; the fourth takes part like the others."""
+    four = ("h1", "h2", "h3", "h4")
+    with local_federation(tmp_path / "four", four, postgres_url, bits=2048, threshold=3) as running:
+        outcome = running.run_job(SCHEMA, files(tmp_path, *four), timeout_seconds=300, **RULES)
+        assert outcome.statuses == {JobStatus.COMPLETE}
+        assert len({model.tree.sha256 for model in outcome.models.values()}) == 1
+        stored = running.cloud.services.jobs.get(outcome.job)
+        told = running.cloud.services.jobs.key_mode_words(stored)
+        assert "3 of the 4 that hold a share" in told[0]
