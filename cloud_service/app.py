@@ -24,6 +24,7 @@ from cloud_service.api import (
     inbox,
     jobs,
     messages,
+    metrics,
     oidc,
     people,
     problems,
@@ -38,6 +39,7 @@ from cloud_service.api.traffic import Traffic
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import load_keys
 from cloud_service.service.services import Services, build_services, unix_time
+from cloud_service.service.vitals import Vitals
 from cloud_service.settings import Settings
 from cloud_service.store.database import Database
 from cloud_service.store.schema import require_current
@@ -60,6 +62,7 @@ _ROUTERS: Final = (
     oidc,
     people,
     health,
+    metrics,
     docs,
 )
 _DESCRIPTION: Final = """\
@@ -117,6 +120,7 @@ def create_app(services: Services) -> FastAPI:
         responses=problems.responses(500),
     )
     app.state.services = services
+    app.state.vitals = Vitals(services)
     app.state.passing = Passing(services.settings, services.relay, services.tickets)
     app.state.large_bodies = asyncio.Semaphore(body.LARGE_AT_ONCE)
     app.state.sign_ins = sign_in.sign_in_places()

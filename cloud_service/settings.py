@@ -78,6 +78,10 @@ TEMPLATE: Final = f"""\
 # database_connections = 30
 # drain_seconds = 1.0
 
+# Figures for Prometheus without a token, at an inner port (privet cloud settings --markdown explains).
+# metrics_port = 9443
+# metrics_host = "127.0.0.1"
+
 # Limits; `privet cloud limits FOLDER` shows all that are in force.
 # [limits]
 # anonymous_per_second = 20
@@ -191,6 +195,11 @@ class Settings(BaseSettings):
     """For each agent and each token; ten times as many may come at once."""
     database_connections: Annotated[int, Field(ge=5, le=1000)] = 30
     """Connections to PostgreSQL that this process opens at most; all replicas together must fit the server's limit."""
+    metrics_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    """A port for `/metrics` alone, without a token, at `metrics_host`; for Prometheus inside your network. Without one,
+    `/metrics` is at `port`, for tokens of operators only."""
+    metrics_host: str = "127.0.0.1"
+    """Address of `metrics_port`. Plain HTTP, so beyond this machine only in a network that outsiders cannot reach."""
     drain_seconds: Annotated[float, Field(ge=0, le=60)] = 1.0
     """How long a stopping cloud goes on serving after `/readyz` has said that it stops."""
     require_second_factor: bool = True

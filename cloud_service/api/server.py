@@ -14,6 +14,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from cloud_service.api.connections import HEADER_BYTES, Door, guarded
+from cloud_service.api.metrics import inner_port
 from cloud_service.api.supervisor import Heartbeat, notify
 from cloud_service.settings import Settings
 from shared.errors import InputError
@@ -128,7 +129,8 @@ def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:
         server_config(app, settings), release, announce, drain=drain, drain_seconds=settings.drain_seconds
     )
     try:
-        server.run()
+        with inner_port(settings, app.state.vitals.page):
+            server.run()
     except SystemExit:  # uvicorn's way to say that it could not bind
         raise InputError(
             "the address cannot be had",

@@ -10,6 +10,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cloud_service.api.problems import CODE_KEY
+from cloud_service.service.meters import count_request
 from shared.ids import HEX_16_PATTERN
 from shared.rng import random_bytes
 
@@ -20,7 +21,7 @@ _PAGE_HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 )
-_QUIET: Final = frozenset({"/healthz", "/readyz"})
+_QUIET: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _FREQUENT: Final = frozenset({"/v1/jobs/{job_id}/frames"})
 """Some hundred a second while a job computes: in the log only when refused."""
 
@@ -63,6 +64,8 @@ def _write(scope: Scope, status: int, began: float) -> None:
     # The route's template, not the path that was asked for: paths may hold what nobody should log.
     route: Any = scope.get("route")
     template = getattr(route, "path", "unknown")
+    seconds = time.monotonic() - began
+    count_request(template, scope["method"], status, seconds, scope.get(CODE_KEY))
     if template not in _QUIET and not (template in _FREQUENT and status < 400):
         _log.info(
             "request",
@@ -71,7 +74,7 @@ def _write(scope: Scope, status: int, began: float) -> None:
             method=scope["method"],
             route=template,
             status=status,
-            milliseconds=round((time.monotonic() - began) * 1000, 1),
+            milliseconds=round(seconds * 1000, 1),
         )
 
 

@@ -11,6 +11,7 @@ import structlog
 
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.each_job import for_each_job
+from cloud_service.service.meters import turn_of
 from cloud_service.service.notifier import EVERYTHING
 from cloud_service.service.presence import Presence
 from cloud_service.service.recording import Recorder
@@ -122,7 +123,8 @@ class Worker:
             if self._stopping:
                 return
             try:
-                self._work()
+                with turn_of(self._thread.name):
+                    self._work()
             except (
                 Exception
             ) as error:  # the next round may succeed; without the thread every job would stand still

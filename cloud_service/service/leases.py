@@ -48,6 +48,11 @@ class Leases:
         self._lock = threading.Lock()
         self._forgot = clock()
 
+    @property
+    def held(self) -> int:
+        """How many leases this replica holds now."""
+        return sum(until > self._clock() for until in list(self._until.values()))
+
     def holds(self, kind: str, job: str) -> bool:
         """Whether this replica does that work now; asks nobody."""
         return not self.is_shared or self._until.get((kind, job), 0.0) > self._clock()

@@ -20,6 +20,7 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
 from cloud_service.service.federation import Membership
 from cloud_service.service.history import lose_in
+from cloud_service.service.meters import count_message
 from cloud_service.service.presence import Presence
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
@@ -105,10 +106,13 @@ class MessageDoor:
         claim = cross_heads.believed(journal_claim, sealed, certificate.public_key)
         verdict = None if stored is None else self._examine(stored, sealed)
         try:
-            return self._record(_Heard(sealed, claim, verdict))
+            reply = self._record(_Heard(sealed, claim, verdict))
         except PeerError as error:
+            count_message(envelope.type.value, error.code)
             _log.warning("refused", job=envelope.job, agent=envelope.sender, code=error.code.value)
             raise
+        count_message(envelope.type.value, None)
+        return reply
 
     def _gate(self, raw: bytes) -> None:
         """A long message: sender, length and signature before anything is parsed."""

@@ -83,6 +83,10 @@ class Notifier:
             if not others:
                 del self._waiting[key]
 
+    def listeners(self, beginning: str) -> int:
+        """How many wait here under keys that begin so."""
+        return sum(len(events) for key, events in list(self._waiting.items()) if key.startswith(beginning))
+
     async def wait(self, event: asyncio.Event, seconds: float) -> None:
         """Until news, the end of the time, or the end of the server."""
         if self.is_closed:

@@ -21,6 +21,7 @@ import structlog
 from cloud_service.service.admission import Admission
 from cloud_service.service.leases import ElsewhereError, Leases
 from cloud_service.service.mailboxes import Mailbox, PairFigures, Store
+from cloud_service.service.meters import count_frame
 from cloud_service.service.notifier import Notifier
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
@@ -260,6 +261,7 @@ class Relay:
         if receiver not in keys or receiver == sender:
             raise PeerError(ErrorCode.ROSTER_MISMATCH, "a frame is for another member of the job's roster")
         await self.mailbox(job, receiver).put(sender, as_parcel(sender, frame))
+        count_frame(len(frame))
 
     def figures(self, job: str) -> dict[tuple[AgentId, AgentId], PairFigures]:
         """What passed in this process, by sender and receiver; empty for a job that never used it."""

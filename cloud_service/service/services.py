@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from cloud_service.service import meters
 from cloud_service.service.access import Access
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
@@ -121,6 +122,8 @@ def build_services(
     signer = keys.identity
     notifier = Notifier()
     aftermath = Aftermath(notifier, CheckedContributions())
+    meters.watch(database)
+    aftermath.observe = meters.count_state
     presence, rates = Presence(clock), Rates(settings.requests_per_second)
     tokens, access, people = build_people(settings, database, signer, rates, clock)
     admission = Admission(membership, clock)

@@ -19,6 +19,7 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.each_job import for_each_job
 from cloud_service.service.federation import Membership
 from cloud_service.service.leases import Leases
+from cloud_service.service.meters import count_sum
 from cloud_service.service.recording import Recorder
 from cloud_service.store import jobs, messages
 from cloud_service.store.database import Database
@@ -98,6 +99,7 @@ class Summer:
     ) -> bool:
         job_id = stored.job.manifest.job
         now = self.clock()
+        count_sum(microseconds)
         try:
             with self.database.write() as connection:
                 latest = jobs.load(connection, job_id, lock=True)

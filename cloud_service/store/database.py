@@ -11,7 +11,8 @@ PostgreSQL: read committed; who changes a job locks its row (rule C6).
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
@@ -47,6 +48,7 @@ class AuditUnavailableError(TemporaryError):
 class Database:
     """One engine. `read` and `write` give connections; leaving `write` without an exception commits.
 
+    `observe`: told `read` or `write`, and the seconds that each transaction took with its waits.
     Args: connections: how many are open at most.
     """
 
@@ -55,15 +57,19 @@ class Database:
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._writing = self.engine.execution_options(privet_writes=True)
         self._one_writer: AbstractContextManager[Any] = threading.Lock() if self.is_sqlite else nullcontext()
+        self.observe: Callable[[str, float], None] = _ignore
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A transaction that changes nothing. Raises: AuditUnavailableError: the database cannot be reached."""
+        began = time.perf_counter()
         try:
             with self.engine.connect() as connection:
                 yield connection
         except (OperationalError, InterfaceError, PoolTimeoutError):
             raise AuditUnavailableError from None
+        finally:
+            self.observe("read", time.perf_counter() - began)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -71,6 +77,7 @@ class Database:
 
         Raises: AuditUnavailableError: it cannot be written (a violated unique key passes as IntegrityError).
         """
+        began = time.perf_counter()
         with self._one_writer:
             try:
                 with self._writing.begin() as connection:
@@ -79,6 +86,8 @@ class Database:
                 raise
             except (DBAPIError, PoolTimeoutError):
                 raise AuditUnavailableError from None
+            finally:
+                self.observe("write", time.perf_counter() - began)
 
     @contextmanager
     def migrating(self, lock: int) -> Iterator[Connection]:
@@ -132,6 +141,10 @@ class Database:
     def dispose(self) -> None:
         """Close all connections."""
         self.engine.dispose()
+
+
+def _ignore(_kind: str, _seconds: float) -> None:
+    """Nobody watches."""
 
 
 def _engine(url: str, connections: int) -> Engine:

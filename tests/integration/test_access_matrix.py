@@ -88,6 +88,7 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
         "OCSAU", 409, 409, {"password": "x", "new_password": "y"}
     ),  # nor passwords
     ("POST", "/v1/me/second-factor"): Row("OCSAU", 409, 409, {"password": "x"}),
+    ("GET", "/metrics"): Row("O", 200, 403),
     # open to all, on the way in
     ("POST", "/v1/sign-in"): Same(422, "invalid_input"),
     ("GET", "/v1/sign-in/oidc"): Same(404, "not_found"),  # no identity provider is set

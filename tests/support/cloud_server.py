@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+from fastapi import FastAPI
 
 from cloud_service.api.server import Server, server_config
 from cloud_service.app import create_app
@@ -143,6 +144,7 @@ class CloudUnderTest:
     settings: Settings
     membership_key: PublicKey | None
     services: Services = field(init=False)
+    app: FastAPI = field(init=False)
     base_url: str = field(init=False)
     token: str = field(init=False)
     people: httpx2.Client = field(init=False)
@@ -168,7 +170,8 @@ class CloudUnderTest:
             ports.append(port)
             ready.set()
 
-        config = server_config(create_app(self.services), self.settings)
+        self.app = create_app(self.services)
+        config = server_config(self.app, self.settings)
         self._server = Server(config, self.services.notifier.close, note)
         self._thread = threading.Thread(target=self._server.run, name="cloud", daemon=True)
         self._thread.start()
