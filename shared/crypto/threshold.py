@@ -2,7 +2,7 @@
 
 Source: I. Damgard, M. Jurik, "A generalisation, a simplification and some applications of Paillier's probabilistic
 public-key system", PKC 2001, section 4.1, for s = 1; the proof is V. Shoup's, "Practical threshold signatures",
-EUROCRYPT 2000, section 2. Holder i of H has a share s_i, everyone knows v and v_i = v^(D s_i) mod n^2 with D = H!.
+EUROCRYPT 2000. Holder i of H has a share s_i, everyone knows v and v_i = v^(D s_i) mod n^2 with D = H!.
 A partial decryption of A is c_i = A^(2 D s_i); t of them give A^(4 D^2 d), and d is 0 mod m and 1 mod n.
 
 Deviation: one proof covers all partials of a round. With weights w_0 = 1 and w_j of 128 bits, drawn by hash from all of
