@@ -14,6 +14,7 @@ from fastapi import FastAPI
 from cloud_service.api import (
     agent_studies,
     body,
+    describing,
     disclosures,
     docs,
     events,
@@ -127,6 +128,7 @@ def create_app(services: Services) -> FastAPI:
     for module in _ROUTERS:
         app.include_router(module.router)
     problems.install(app)
+    describing.install(app)
     app.add_middleware(Strangers, per_second=services.settings.limits.anonymous_per_second)
     app.add_middleware(Traffic)
     return app
