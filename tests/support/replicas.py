@@ -12,6 +12,7 @@ import importlib
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ import pytest
 from cloud_service.settings import Settings
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.programs import (
+    LEASH,
     Founded,
     Program,
     RealFederation,
@@ -92,7 +94,17 @@ def nginx(folder: Path, ports: Sequence[int]) -> Iterator[str]:
     user = "user root;" if os.getuid() == 0 else ""  # else its workers could not enter the test's folder
     servers = "\n    ".join(f"server 127.0.0.1:{each} max_fails=3 fail_timeout=2s;" for each in ports)
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port, servers=servers, user=user))
-    command = [program, "-p", str(folder), "-e", str(folder / "error.log"), "-c", str(folder / "nginx.conf")]
+    leash = [sys.executable, "-I", "-S", str(LEASH), str(os.getpid())]
+    command = [
+        *leash,
+        program,
+        "-p",
+        str(folder),
+        "-e",
+        str(folder / "error.log"),
+        "-c",
+        str(folder / "nginx.conf"),
+    ]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     try:
         yield f"http://127.0.0.1:{port}"
