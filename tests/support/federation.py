@@ -198,11 +198,15 @@ class LocalFederation:
         """Until the job is over at each of these hospitals and its last word is with the cloud."""
         end = time.monotonic() + timeout_seconds
         while time.monotonic() < end:
-            if self._are_over(job, hospitals) and not any(self._pending(name) for name in hospitals):
+            if self.is_settled(job, hospitals):
                 return {name: self._entry(name, job) for name in hospitals}
             time.sleep(0.01)
         told = "\n".join(f"--- {name}\n{self.hospitals[name].output.getvalue()}" for name in hospitals)
         raise AssertionError(f"job {job} is not over after {timeout_seconds} s\n{told}")
+
+    def is_settled(self, job: str, hospitals: Sequence[str]) -> bool:
+        """Whether the job is over at each of these hospitals and its last word is with the cloud."""
+        return self._are_over(job, hospitals) and not any(map(self._pending, hospitals))
 
     def _are_over(self, job: str, hospitals: Sequence[str]) -> bool:
         found = [self.hospitals[name].entry(job) for name in hospitals]
