@@ -19,10 +19,11 @@ from decimal import Decimal
 from typing import Annotated, Any, Final
 
 import uvicorn
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from starlette.datastructures import URL
@@ -37,6 +38,7 @@ from shared.hosts import is_loopback
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000
 _STARTING_SECONDS: Final = 0.01
+_PROBLEM_TYPE: Final = "application/problem+json"
 _EXAMPLE: Final[JsonDict] = {"record": {"lumbar pain": "yes", "temperature": 38.5}}
 
 Value = str | int | float | Decimal | bool | None
@@ -101,30 +103,32 @@ def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token:
     """The application. `status`: what `GET /status` shows, asked each time."""
     app = FastAPI(title="Privet hospital agent", description=NOTICE, docs_url=None, redoc_url=None)
     app.router.route_class = ExactRoute
+    refusals = _problems(401 if token is not None else 403)
+    guarded = [Security(HTTPBearer(auto_error=False))] if token is not None else []
     _add_guards(app, token)
     _add_problems(app)
 
-    @app.get("/healthz")
+    @app.get("/healthz", responses={} if token is not None else refusals)
     def healthz() -> dict[str, str]:
         """Whether the server answers."""
         return {"status": "ok"}
 
-    @app.get("/status")
+    @app.get("/status", dependencies=guarded, responses=refusals)
     def show_status() -> Mapping[str, Any]:
         """Jobs and membership, as `privet agent status` shows them."""
         return status()
 
-    @app.get("/models")
+    @app.get("/models", dependencies=guarded, responses=refusals | _problems(422))
     def models() -> dict[str, Any]:
         """The models of this hospital, oldest first."""
         return {"models": [summary(library.answers(job).model) for job in library.shelf.ids()]}
 
-    @app.get("/models/{model_id}")
+    @app.get("/models/{model_id}", dependencies=guarded, responses=refusals | _problems(422))
     def model(model_id: str) -> dict[str, Any]:
         """One model with its schema and its tree."""
         return description(library.answers(model_id).model)
 
-    @app.post("/predict")
+    @app.post("/predict", dependencies=guarded, responses=refusals | _problems(400, 413, 422))
     def predict(question: Question) -> Response:
         """Class, certainty where the study allows it, path in words, and what was missing, for each record."""
         records = question.records if question.records is not None else [question.record or {}]
@@ -132,6 +136,24 @@ def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token:
         return Response(json.dumps(document, ensure_ascii=False), media_type="application/json")
 
     return app
+
+
+class Problem(BaseModel):
+    """How errors are answered. `where` and `remedy` stand where there is more to say."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    where: str = ""
+    remedy: str = ""
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For a route's description: which problems it answers with."""
+    content = {_PROBLEM_TYPE: {"schema": Problem.model_json_schema()}}
+    return {status: {"description": "Problem", "content": content} for status in statuses}
 
 
 def _add_guards(app: FastAPI, token: str | None) -> None:
@@ -182,9 +204,10 @@ def _add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def other(_request: Request, error: HTTPException) -> Response:
-        return _problem(
-            error.status_code, "not_found" if error.status_code == 404 else "refused", str(error.detail)
-        )
+        code = "not_found" if error.status_code == 404 else "refused"
+        answer = _problem(error.status_code, code, str(error.detail))
+        answer.headers.update(error.headers or {})
+        return answer
 
 
 def _problem(status: int, code: str, detail: str, **more: str) -> Response:
@@ -196,7 +219,7 @@ def _problem(status: int, code: str, detail: str, **more: str) -> Response:
         "code": code,
     }
     filled = {name: text for name, text in more.items() if text}
-    return JSONResponse(document | filled, status, media_type="application/problem+json")
+    return JSONResponse(document | filled, status, media_type=_PROBLEM_TYPE)
 
 
 @contextmanager
