@@ -36,7 +36,7 @@ def jobs(
     caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
     study: Annotated[str | None, Query(pattern=ID_PATTERN)] = None,
     state: CloudState | None = None,
-    before: Annotated[str | None, Query(description="`next` of the page before")] = None,
+    before: Annotated[str | None, Query(max_length=64, description="`next` of the page before")] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> JobList:
     """Jobs from the newest on."""

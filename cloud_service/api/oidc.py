@@ -18,7 +18,12 @@ from cloud_service.service.services import Services
 router = APIRouter(tags=["sign-in"])
 COOKIE: Final = "privet-sign-in"
 _PATH: Final = "/v1/sign-in/oidc"
-_LONGEST: Final = 4096
+_LONGEST: Final = 3072
+"""Of a code, so that all of them fit into a request's line and headers, escaped too."""
+_LONGEST_ISSUER: Final = 512
+_LONGEST_OF_OURS: Final = 256
+_VISIBLE: Final = r"^[\x20-\x7e]*$"
+"""What states and codes are made of (RFC 6749, appendix A); anything else could outgrow a request line."""
 
 
 def _oidc(services: Services) -> OidcSignIn:
@@ -60,10 +65,10 @@ def finish(
     request: Request,
     response: Response,
     services: Use,
-    state: Annotated[str, Query(max_length=_LONGEST)],
-    code: Annotated[str, Query(max_length=_LONGEST)] = "",
-    iss: Annotated[str | None, Query(max_length=_LONGEST)] = None,
-    cookie: Annotated[str, Cookie(alias=COOKIE, max_length=_LONGEST)] = "",
+    state: Annotated[str, Query(max_length=_LONGEST_OF_OURS, pattern=_VISIBLE)],
+    code: Annotated[str, Query(max_length=_LONGEST, pattern=_VISIBLE)] = "",
+    iss: Annotated[str | None, Query(max_length=_LONGEST_ISSUER, pattern=_VISIBLE)] = None,
+    cookie: Annotated[str, Cookie(alias=COOKIE, max_length=_LONGEST_OF_OURS)] = "",
 ) -> SessionOut:
     """A session for the browser that began, once; without a code (the provider refused) none."""
     found = _oidc(services).finish(state, code, iss, cookie, address_of(request))
