@@ -61,10 +61,11 @@ class Journal:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self.connection.execute("COMMIT")
         except BaseException:
-            self.connection.execute("ROLLBACK")
+            if self.connection.in_transaction:  # SQLite ends some by itself, such as on a full disk
+                self.connection.execute("ROLLBACK")
             raise
-        self.connection.execute("COMMIT")
 
     # --- the place in the inbox -------------------------------------------------------------------------------
 

@@ -169,8 +169,8 @@ def _watch_files(folder: Path, reaper: _Reaper) -> None:
         connection: sqlite3.Connection = connect(path, *arguments, **options)
         return connection
 
-    def synced(descriptor: Any) -> None:
-        reaper.pass_by(partial(sync, descriptor))
+    def synced(fd: Any) -> None:
+        reaper.pass_by(partial(sync, fd))
 
     def renamed(*names: Any, **options: Any) -> None:
         reaper.pass_by(partial(rename, *names, **options))
