@@ -5,10 +5,11 @@ One thread does everything here. Whatever stops it, between any two instructions
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +19,7 @@ from hospital_agent.cloud import CloudClient, FullJitter, InboxMessage, Patience
 from hospital_agent.computing.room import Room
 from hospital_agent.daemon.casework import Casework
 from hospital_agent.daemon.computing_desk import ComputingDesk
+from hospital_agent.daemon.disk import disk_trouble, start_over
 from hospital_agent.daemon.forgetting import forget_old
 from hospital_agent.daemon.lock import locked
 from hospital_agent.daemon.offers import OfferDesk
@@ -67,6 +69,7 @@ class Daemon:
     _trouble: FullJitter | None = None
     _told: str | None = None
     _unregistered: str | None = None
+    _starts_over: bool = False
     _teller: Teller = field(default_factory=Teller)
 
     @classmethod
@@ -127,7 +130,8 @@ class Daemon:
                 self.casework.resume()
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
-                self._turn()
+                with self._on_disk():
+                    self._turn()
                 heartbeat.beat()
 
     def close(self) -> None:
@@ -165,6 +169,21 @@ class Daemon:
         if told and told != self._told:
             self.office.progress.warn(told)
         self._told = told
+
+    @contextmanager
+    def _on_disk(self) -> Iterator[None]:
+        """Wait while the disk takes nothing, then go on from the journal: what was under way did not last."""
+        try:
+            if self._starts_over:
+                start_over(self.casework)
+                self._starts_over = False
+            yield
+        except (OSError, sqlite3.Error) as error:
+            trouble = disk_trouble(error, self.office.folder)
+            if trouble is None:
+                raise
+            self._starts_over = True
+            self._pause(trouble, None)
 
     def _turn(self) -> None:
         """One round of the loop; trouble with the network or the database of records only delays it."""
