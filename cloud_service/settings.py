@@ -25,6 +25,7 @@ from cloud_service.places import (
     secret_folders,
     settings_path,
 )
+from cloud_service.telemetry_settings import TelemetrySettings
 from shared.configuring import (
     Effective,
     Setting,
@@ -96,6 +97,10 @@ TEMPLATE: Final = f"""\
 # [replica]
 # address = "https://10.0.0.5:8443"
 # ca_bundle = "replicas.crt"
+
+# Traces by OTLP over HTTP, with the extra `otel`.
+# [telemetry]
+# endpoint = "http://127.0.0.1:4318"
 
 # Sign-in by an identity provider (OpenID Connect); roles follow from a claim of its tokens.
 # [oidc]
@@ -206,6 +211,7 @@ class Settings(BaseSettings):
     """Whether operators, coordinators and stewards with a local account need codes from an authenticator app."""
     replica: ReplicaSettings = ReplicaSettings()
     oidc: OidcSettings | None = None
+    telemetry: TelemetrySettings = TelemetrySettings()
 
     @classmethod
     def settings_customise_sources(

@@ -153,6 +153,16 @@ class ComputeSection(BaseModel):
         return self
 
 
+class TelemetrySection(BaseModel):
+    """`[telemetry]`: where traces go."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+
+    endpoint: Annotated[str, Field(pattern=r"^(https?://[^?#@\s]+)?$")] = ""
+    """Base URL of a collector of this hospital that takes OTLP over HTTP, such as `http://127.0.0.1:4318`; needs the
+    extra `otel`. Spans name kinds of work and messages only."""
+
+
 class AgentSettings(BaseSettings):
     """All settings of one agent."""
 
@@ -180,7 +190,11 @@ class AgentSettings(BaseSettings):
     """How long the cloud may take to answer; a third of it for a connection, half of it on top of a long poll."""
     retention_days: Annotated[int, Field(ge=0, le=36_500)] = 0
     """Days after the end of a job after which the journal forgets it, as `privet agent forget` does; 0 keeps it."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """How the running agent tells what happens: `text` for people, `json` for log collectors, or `auto`: text at a
+    terminal and JSON elsewhere."""
     data: DataSection = DataSection()
+    telemetry: TelemetrySection = TelemetrySection()
     local: LocalSection = LocalSection()
     compute: ComputeSection = ComputeSection()
 

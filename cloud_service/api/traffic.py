@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cloud_service.api.problems import CODE_KEY
+from cloud_service.service.logs import request_named
 from cloud_service.service.meters import count_request
+from cloud_service.service.telemetry import span
 from shared.ids import HEX_16_PATTERN
+from shared.protocol.tracing import REQUEST_HEADER, TRACE_HEADER, is_request_id
 from shared.rng import random_bytes
 
 _log = structlog.get_logger()
@@ -26,6 +31,15 @@ _FREQUENT: Final = frozenset({"/v1/jobs/{job_id}/frames"})
 """Some hundred a second while a job computes: in the log only when refused."""
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """One request: its name, what is known of it for the log, and what its span will say."""
+
+    request: str
+    particulars: dict[str, Any]
+    seen: dict[str, Any]
+
+
 class Traffic:
     """ASGI middleware without a buffer, so that streams pass through."""
 
@@ -34,9 +48,21 @@ class Traffic:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
+        names = Headers(scope=scope)
+        asked = names.get(REQUEST_HEADER, "")
+        request = asked if is_request_id(asked) else random_bytes(8).hex()
+        with request_named(request) as particulars:
+            if scope["type"] != "http":
+                await self._app(scope, receive, send)
+                return
+            seen: dict[str, Any] = {}
+            with span("request", seen, parent=names.get(TRACE_HEADER, "")):
+                await self._serve(scope, receive, send, Served(request, particulars, seen))
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, served: Served) -> None:
         began = time.monotonic()
         status = 500
 
@@ -44,13 +70,14 @@ class Traffic:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message.get("headers", ()), *_extra(message)]
+                name = (REQUEST_HEADER.encode(), served.request.encode())
+                message["headers"] = [*message.get("headers", ()), name, *_extra(message)]
             await send(message)
 
         try:
             await self._app(scope, receive, send_with_headers)
         finally:
-            _write(scope, status, began)
+            _write(scope, status, began, served)
 
 
 def _extra(message: Message) -> tuple[tuple[bytes, bytes], ...]:
@@ -60,17 +87,20 @@ def _extra(message: Message) -> tuple[tuple[bytes, bytes], ...]:
     return _PAGE_HEADERS if is_page else _HEADERS
 
 
-def _write(scope: Scope, status: int, began: float) -> None:
+def _write(scope: Scope, status: int, began: float, served: Served) -> None:
     # The route's template, not the path that was asked for: paths may hold what nobody should log.
     route: Any = scope.get("route")
     template = getattr(route, "path", "unknown")
     seconds = time.monotonic() - began
-    count_request(template, scope["method"], status, seconds, scope.get(CODE_KEY))
+    code = scope.get(CODE_KEY)
+    method = count_request(template, scope["method"], status, seconds, code)
+    served.seen.update({"http.request.method": method, "http.route": template, "privet.code": code})
+    served.seen["http.response.status_code"] = status
     if template not in _QUIET and not (template in _FREQUENT and status < 400):
         _log.info(
             "request",
-            **_particulars(scope),
-            request=random_bytes(4).hex(),
+            **(served.particulars | _particulars(scope)),
+            request=served.request,
             method=scope["method"],
             route=template,
             status=status,

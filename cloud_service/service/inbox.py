@@ -8,6 +8,7 @@ from typing import Final
 
 from cloud_service.service.admission import Admission
 from cloud_service.service.history import History
+from cloud_service.service.logs import about
 from cloud_service.service.presence import Presence
 from cloud_service.service.rates import Rates
 from cloud_service.store import outbox
@@ -45,6 +46,7 @@ class InboxDoor:
         if poll.after != after:
             raise PeerError(ErrorCode.BAD_SIGNATURE, "the signed cursor is not the one in the request")
         agent = AgentId(poll.agent)
+        about(agent=agent)
         self.presence.saw(agent)
         self.rates.spend(agent)
         self.history.follow_cursor(agent, after)

@@ -20,11 +20,13 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
 from cloud_service.service.federation import Membership
 from cloud_service.service.history import lose_in
+from cloud_service.service.logs import about
 from cloud_service.service.meters import count_message
 from cloud_service.service.presence import Presence
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import News, Recorder
+from cloud_service.service.telemetry import span
 from cloud_service.store import history, jobs, journal, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
@@ -98,6 +100,7 @@ class MessageDoor:
             looks = prior is None and envelope.type is MessageType.CONTRIBUTION
             stored = jobs.load(connection, envelope.job) if looks else None
         verify(sealed, certificate.public_key)
+        about(job=envelope.job, agent=envelope.sender, round=envelope.round, type=envelope.type.value)
         self.presence.saw(AgentId(envelope.sender))
         self.rates.spend(envelope.sender)
         self.quotas.take_message(envelope.sender, len(raw))
@@ -106,7 +109,8 @@ class MessageDoor:
         claim = cross_heads.believed(journal_claim, sealed, certificate.public_key)
         verdict = None if stored is None else self._examine(stored, sealed)
         try:
-            reply = self._record(_Heard(sealed, claim, verdict))
+            with span("message step", {"privet.type": envelope.type.value}):
+                reply = self._record(_Heard(sealed, claim, verdict))
         except PeerError as error:
             count_message(envelope.type.value, error.code)
             _log.warning("refused", job=envelope.job, agent=envelope.sender, code=error.code.value)

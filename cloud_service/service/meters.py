@@ -14,6 +14,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
+from cloud_service.service import telemetry
 from cloud_service.service.recording import News
 from cloud_service.store.database import Database
 from shared.errors import ErrorCode
@@ -75,13 +76,17 @@ WORKER_SECONDS: Final = Counter(
 )
 
 
-def count_request(route: str, method: str, status: int, seconds: float, code: str | None) -> None:
-    """One request that was answered. Args: route: its template. code: of the problem, if it was refused."""
+def count_request(route: str, method: str, status: int, seconds: float, code: str | None) -> str:
+    """One request that was answered. Args: route: its template. code: of the problem, if it was refused.
+
+    Returns: the method, or `other` for one that is not in use.
+    """
     known = method if method in _METHODS else "other"
     REQUESTS.labels(route, known, f"{status // 100}xx").inc()
     REQUEST_SECONDS.labels(route, known).observe(seconds)
     if code is not None:
         REFUSALS.labels(code).inc()
+    return known
 
 
 def count_message(kind: str, refused: ErrorCode | None) -> None:
@@ -108,9 +113,13 @@ def count_state(news: News) -> None:
 
 
 def watch(database: Database) -> None:
-    """Time the transactions of a database from now on."""
-    meters = {"read": READ_SECONDS, "write": WRITE_SECONDS}
-    database.observe = lambda kind, seconds: meters[kind].observe(seconds)
+    """Time the transactions of a database from now on, for `/metrics` and for traces."""
+    database.observe = _took
+
+
+def _took(kind: str, seconds: float) -> None:
+    (READ_SECONDS if kind == "read" else WRITE_SECONDS).observe(seconds)
+    telemetry.done(f"database {kind}", seconds)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 
 import httpx
 
+from hospital_agent import telemetry
 from hospital_agent.cloud.answers import BUSY_STATUSES, busy_error, inbox_items, refusal_of
 from hospital_agent.cloud.connecting import (
     ANSWER_SECONDS,
@@ -25,6 +26,7 @@ from hospital_agent.cloud.connecting import (
     reason_of,
     timeouts,
 )
+from hospital_agent.cloud.exchanges import Exchange, Observer
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
 from shared.errors import ErrorCode, PeerError, TemporaryError
@@ -48,6 +50,8 @@ from shared.protocol.polling import (
     sign_registration,
     sign_studies_call,
 )
+from shared.protocol.tracing import REQUEST_HEADER
+from shared.rng import random_bytes
 from shared.wire.base import WireModel
 from shared.wire.consent import SignedConsent
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
@@ -74,12 +78,20 @@ class InboxMessage:
 
 
 @dataclass(slots=True)
+class _Answered:
+    """The status of an answer, once its head is there."""
+
+    status: int | None = None
+
+
+@dataclass(slots=True)
 class CloudClient:
     """One agent's connection. Not for use by several threads at once.
 
     `wait_seconds`: the present length of a long poll, halved when something on the way cuts it.
     `clock_offset`: seconds that this machine's clock is behind the cloud's, by its Date header.
     `studies_change`: the number of the last change of studies, as the newest poll's answer tells it; None before.
+    `observers`: told of every request that was answered, or was not.
     `forgotten`: jobs of which the newest poll's answer said that the cloud has them no more as they were told to it.
     """
 
@@ -93,6 +105,7 @@ class CloudClient:
     studies_change: int | None = None
     forgotten: tuple[str, ...] = ()
     answer_seconds: float = ANSWER_SECONDS
+    observers: list[Observer] = field(default_factory=list)
     _body_bytes: int = 0
 
     @classmethod
@@ -236,12 +249,34 @@ class CloudClient:
         return max(0, int(time.time() + self.clock_offset))
 
     def _send(self, method: str, path: str, kind: str, max_bytes: int, **options: Any) -> bytes:
-        """One request and its whole answer.
+        """One request and its whole answer, by a name that the cloud's log has too.
 
         Raises: BusyError (a TemporaryError): transport errors and answers worth a retry. PeerError: refused.
         """
+        request, began, found = random_bytes(8).hex(), time.perf_counter(), _Answered()
+        attributes: dict[str, Any] = {"privet.type": kind}
+        try:
+            with telemetry.span("agent request", attributes):
+                named = {REQUEST_HEADER: request} | telemetry.headers()
+                options["headers"] = {**options.get("headers", {}), **named}
+                return self._exchange(method, path, kind, max_bytes, found, options)
+        finally:
+            exchange = Exchange(kind, request, found.status, time.perf_counter() - began)
+            for observer in self.observers:
+                observer(exchange)
+
+    def _exchange(
+        self,
+        method: str,
+        path: str,
+        kind: str,
+        max_bytes: int,
+        found: _Answered,
+        options: dict[str, Any],
+    ) -> bytes:
         try:
             with self.http.stream(method, path, **options) as response:
+                found.status = response.status_code
                 offset = clock_offset(response.headers)
                 self.clock_offset = self.clock_offset if offset is None else offset
                 if kind == "poll":

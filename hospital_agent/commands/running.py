@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,18 +34,41 @@ class _Terminated(BaseException):
     """SIGTERM came; not an Exception, so that nothing on the way takes it for a fault."""
 
 
-def run(folder: Folder) -> None:
+class LogFormat(StrEnum):
+    """`--log-format`."""
+
+    AUTO = "auto"
+    TEXT = "text"
+    JSON = "json"
+
+
+_IS_TEXT = {"auto": None, "text": True, "json": False}
+
+
+def run(
+    folder: Folder,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option("--log-format", help="text for people, json for log collectors; else the setting."),
+    ] = None,
+) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
+    from hospital_agent import telemetry
     from hospital_agent.daemon.loop import Daemon
+    from hospital_agent.daemon.progress import Progress
     from hospital_agent.local_api import Library, create_app, serving
+    from hospital_agent.metrics import Figures, add_metrics
     from hospital_agent.policy import load_policy
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
     from shared.errors import starting
 
     with starting(full="A019", closed="A018", other="A090"):
-        load_policy(load_settings(folder).policy)
-        daemon = Daemon.open(folder)
+        chosen = load_settings(folder)
+        load_policy(chosen.policy)
+        telemetry.check(chosen.telemetry.endpoint)
+        form = _IS_TEXT[log_format or chosen.log_format]
+        daemon = Daemon.open(folder, progress=Progress(chosen.id, terminal=form))
         _check_data(daemon.office)
         if not Protection.of(folder).is_on:
             daemon.office.progress.warn(UNPROTECTED)
@@ -52,7 +76,11 @@ def run(folder: Folder) -> None:
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
     app = create_app(Library(daemon.office.shelf), lambda: status_document(folder), token)
-    with _until_terminated(), serving(app, local) if local.serve else nullcontext(None) as url:
+    office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
+    figures = Figures(folder, lambda: office.keyring.certificate, office.clock)
+    daemon.client.observers.append(figures.count)
+    add_metrics(app, figures)
+    with _until_terminated(), traces, serving(app, local) if local.serve else nullcontext(None) as url:
         if url is not None:
             daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
         daemon.run()

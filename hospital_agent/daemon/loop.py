@@ -33,6 +33,7 @@ from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.keyring import Keyring
 from hospital_agent.places import settings_path
 from hospital_agent.settings import load_settings
+from hospital_agent.telemetry import span
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError, starting
 from shared.protocol.audit_log import JournalClaim, SignedClaim, sign_claim
 from shared.protocol.envelopes import Sealed, unseal
@@ -109,6 +110,7 @@ class Daemon:
             patience=patience,
             answer_seconds=settings.answer_seconds,
         )
+        client.observers.append(office.progress.note)
         casework = Casework(office, Room(folder))
         return cls(
             office,
@@ -131,6 +133,7 @@ class Daemon:
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
                 with self._on_disk():
+                    with span("agent turn"):
                     self._turn()
                 heartbeat.beat()
 
@@ -187,6 +190,7 @@ class Daemon:
 
     def _turn(self) -> None:
         """One round of the loop; trouble with the network or the database of records only delays it."""
+        self.office.progress.request = ""
         self.studies.enforce()
         self.computing.begin_due()
         try:

@@ -13,6 +13,9 @@ from typing import Any, Final, TextIO
 
 import structlog
 
+from hospital_agent.cloud import Exchange
+
+_FINE: Final = 200
 ALLOWED: Final = frozenset(
     {
         "event",
@@ -27,6 +30,8 @@ ALLOWED: Final = frozenset(
         "type",
         "code",
         "seconds",
+        "request",
+        "status",
         "url",
     }
 )
@@ -39,11 +44,15 @@ def only_allowed(_logger: Any, _method: str, event: MutableMapping[str, Any]) ->
 
 @dataclass(slots=True)
 class Progress:
-    """Tells a person (`terminal`) or a log collector what happens."""
+    """Tells a person (`terminal`) or a log collector what happens.
+
+    `request`: the name of the request to the cloud that the present work follows from, while there is one.
+    """
 
     agent: str
     stream: TextIO = field(default_factory=lambda: sys.stderr)
     terminal: bool | None = None
+    request: str = ""
     _logger: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -69,9 +78,18 @@ class Progress:
         """Something that a person may want to look at."""
         self._say("warning", text, fields)
 
+    def note(self, exchange: Exchange) -> None:
+        """A request to the cloud, for a log collector; a poll that went well is not worth a line."""
+        self.request = exchange.request
+        if self.terminal or (exchange.kind == "poll" and exchange.status == _FINE):
+            return
+        more = {} if exchange.status is None else {"status": exchange.status}
+        self.tell("request", type=exchange.kind, seconds=round(exchange.seconds, 4), **more)
+
     def _say(self, level: str, text: str, fields: Mapping[str, Any]) -> None:
         if not self.terminal:
-            getattr(self._logger, level)(text, **fields)
+            named = {"request": self.request} if self.request else {}
+            getattr(self._logger, level)(text, **{**named, **fields})
             return
         job = f"job {fields['job'][:8]}  " if "job" in fields else ""
         mark = "! " if level == "warning" else ""

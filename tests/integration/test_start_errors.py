@@ -180,7 +180,7 @@ AUTHORITY: list[tuple[str, Callable[[Places], object], tuple[str, ...]]] = [
     ("T006", nothing, ("init", "--name", "X", "--key-bits", "2048")),
 ]
 AT_A_TIME = {"C016": BEFORE, "A020": BEFORE, "A015": AFTER}
-ELSEWHERE = {"C017", "C019", "A014", "A016", "A019", "T004"}
+ELSEWHERE = {"C017", "C019", "A014", "A016", "A019", "A022", "C023", "T004"}
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, object]:
@@ -235,6 +235,16 @@ def test_a_taken_port(places: Places, capsys: pytest.CaptureFixture[str]) -> Non
         serving_agent(places, port)
         assert refused(capsys, "agent", "run", places.agent)["number"] == "A016"
         assert refused(capsys, "cloud", "serve", places.cloud, "--port", str(port))["number"] == "C017"
+
+
+def test_traces_without_the_extra(
+    places: Places, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
+    places.setting('telemetry = {endpoint = "http://127.0.0.1:4318"}')
+    assert refused(capsys, "cloud", "serve", places.cloud)["number"] == "C023"
+    places.setting('telemetry = {endpoint = "http://127.0.0.1:4318"}', agent=True)
+    assert refused(capsys, "agent", "run", places.agent)["number"] == "A022"
 
 
 def test_a_second_agent(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
