@@ -132,8 +132,7 @@ class Daemon:
                 self.casework.resume()
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
-                with self._on_disk():
-                    with span("agent turn"):
+                with self._on_disk(), span("agent turn"):
                     self._turn()
                 heartbeat.beat()
 
