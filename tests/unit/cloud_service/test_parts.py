@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import time
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -18,6 +20,7 @@ from cloud_service.service.each_job import for_each_job
 from cloud_service.service.logs import ALLOWED, keep_allowed
 from cloud_service.service.notifier import EVERYTHING, Notifier
 from cloud_service.service.rates import RateLimitedError, Rates
+from cloud_service.settings import Settings
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
 from shared.ids import JobId
@@ -60,7 +63,8 @@ def request_of(body: bytes, **headers: str) -> Request:
         return {"type": "http.request", "body": body, "more_body": False}
 
     pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    return Request({"type": "http", "method": "POST", "path": "/", "headers": pairs}, receive)
+    app = SimpleNamespace(state=SimpleNamespace(services=SimpleNamespace(settings=Settings(folder=Path()))))
+    return Request({"type": "http", "method": "POST", "path": "/", "headers": pairs, "app": app}, receive)
 
 
 def read(body: bytes, limit: int = 1000, **headers: str) -> bytes:
