@@ -180,7 +180,7 @@ def create_job(
         ),
     )
     with _services(folder) as services:
-        stored = services.jobs.start(services.studies.get(study), plan)
+        stored = services.jobs.start(services.studies.get(study), plan).stored
         left_out = {} if hospital else services.jobs.left_out(stored)
         meaning = services.jobs.key_mode_words(stored)
     document = {**document_of(stored), "not_invited": left_out}
@@ -224,7 +224,7 @@ def cancel_job(folder: Folder, job: JobId) -> Report:
     from cloud_service.job_texts import document_of
 
     with _services(folder) as services:
-        document = document_of(services.jobs.cancel(job))
+        document = document_of(services.jobs.cancel(job).stored)
     return Report(document, f"Job {job} is cancelled.")
 
 

@@ -26,8 +26,8 @@ def start(
     services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn
 ) -> JobOut:
     """Invite hospitals to grow one tree under a study. Their agents decide by their own policies."""
-    stored = services.jobs.start(services.studies.get(study_id), plan.plan(), actor=caller.name)
-    return job_of(stored, services.jobs.costs(stored.job.manifest.job))
+    begun = services.jobs.start(services.studies.get(study_id), plan.plan(), actor=caller.name)
+    return job_of(begun.stored, begun.costs)
 
 
 @router.get("/v1/jobs", summary="List jobs", responses=responses(401, 403, 404, 422, 429, 503))
@@ -60,4 +60,5 @@ def cancel(
     services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], job_id: str
 ) -> JobOut:
     """End a job without a tree; every agent is told."""
-    return job_of(services.jobs.cancel(job_id, actor=caller.name), services.jobs.costs(job_id))
+    cancelled = services.jobs.cancel(job_id, actor=caller.name)
+    return job_of(cancelled.stored, cancelled.costs)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
+from sqlalchemy import Connection
 
 from cloud_service.service import acts
 from cloud_service.service.aftermath import Aftermath
@@ -24,7 +25,7 @@ from cloud_service.settings import Settings
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
-from shared.errors import ErrorCode, InputError, PeerError
+from shared.errors import ErrorCode, InputError, InternalError, PeerError
 from shared.ids import AgentId, JobId, StudyId
 from shared.protocol import coordinator, stages
 from shared.protocol.key_mode_words import key_mode_words
@@ -39,6 +40,14 @@ _F_TABLE_BITS: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
+class Changed:
+    """A job as a change has left it, read before its commit: who is told that nothing was done may ask again."""
+
+    stored: StoredJob
+    costs: list[journal.Cost]
+
+
+@dataclass(frozen=True, slots=True)
 class Jobs:
     """Use cases of people on jobs."""
 
@@ -50,7 +59,7 @@ class Jobs:
     quotas: Quotas
     clock: Callable[[], int]
 
-    def start(self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR) -> StoredJob:
+    def start(self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR) -> Changed:
         """Invite the hospitals to a new job under a study.
 
         Args: actor: who starts it, for the log of acts.
@@ -81,8 +90,9 @@ class Jobs:
             acts.record(
                 connection, actor=actor, act="job_created", subject=manifest.job, now=now, details=details
             )
+            changed = _changed(connection, manifest.job)
         self.aftermath.follow(manifest.job, news)
-        return self.get(manifest.job)
+        return changed
 
     def _check_profile(self, study: StudyView, plan: JobPlan) -> None:
         if plan.mode != "ppsdt" or plan.profile != "paper":
@@ -206,7 +216,7 @@ class Jobs:
                 connection, study=study, state=state, before=cursor, limit=limit, hospital=hospital
             )
 
-    def cancel(self, job_id: str, *, actor: str = acts.OPERATOR) -> StoredJob:
+    def cancel(self, job_id: str, *, actor: str = acts.OPERATOR) -> Changed:
         """Stop a job. Args: actor: who does. Raises: UnknownThingError. ConflictError: it is over already."""
         now = self.clock()
         with self.database.write() as connection:
@@ -221,8 +231,9 @@ class Jobs:
             recorder.take(step)
             news = recorder.finish()
             acts.record(connection, actor=actor, act="job_cancelled", subject=job_id, now=now)
+            changed = _changed(connection, job_id)
         self.aftermath.follow(JobId(job_id), news)
-        return self.get(job_id)
+        return changed
 
     def events(self, job_id: str, after: int, limit: int) -> list[journal.Event]:
         """The job's story beyond the event `after`. Raises: UnknownThingError."""
@@ -230,3 +241,10 @@ class Jobs:
             if jobs.state(connection, job_id) is None:
                 raise UnknownThingError("there is no such job")
             return journal.events(connection, job_id, after=after, limit=limit)
+
+
+def _changed(connection: Connection, job_id: str) -> Changed:
+    stored = jobs.load(connection, job_id)
+    if stored is None:
+        raise InternalError("a job that was just written is not there")
+    return Changed(stored, journal.costs(connection, job_id))
