@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.noise_words import noise_words
+from shared.protocol.waiting import from_document, of_job
 
 _MEGABYTE: Final = 1e6
 
@@ -16,6 +17,7 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
     job = stored.job
     secret = job.manifest.secret
     words = noise_words(job.manifest)
+    waiting = of_job(job)
     return {
         "job": job.manifest.job,
         "study": stored.study,
@@ -28,6 +30,7 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
         "compute_parties": [] if secret is None else list(secret.compute_parties),
         "declined": {str(agent): m.declined for agent, m in job.members.items() if m.declined is not None},
         "waiting_for": list(job.waiting_for),
+        "waiting": None if waiting is None else waiting.document,
         "longest_silent": job.longest_silent,
         "noise": None
         if words is None
@@ -49,14 +52,15 @@ def line_of(document: Mapping[str, Any]) -> str:
 
 
 def paragraph_of(document: Mapping[str, Any]) -> str:
-    """The job with what its noise means, who declined, and where each member of a secret job stands."""
+    """The job with what it waits for, what its noise means, who declined, and where members of a secret job stand."""
     declined = [
         f"  {agent}: declined ({code}); its own `privet agent status` says why"
         for agent, code in document["declined"].items()
     ]
     noise = [f"  {sentence}" for sentence in (document["noise"] or {"meaning": []})["meaning"]]
     told = [f"  {agent}: {standing(progress)}" for agent, progress in document["progress"].items()]
-    return "\n".join([line_of(document), *noise, *declined, *told])
+    waits = [f"  {from_document(document['waiting']).text}"] if document["waiting"] else []
+    return "\n".join([line_of(document), *waits, *noise, *declined, *told])
 
 
 def standing(progress: Mapping[str, Any]) -> str:

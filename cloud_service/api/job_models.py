@@ -13,6 +13,7 @@ from cloud_service.store.journal import Cost, Event
 from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
 from shared.protocol.noise_words import noise_words
+from shared.protocol.waiting import of_job
 from shared.wire.base import DecimalText
 from shared.wire.manifest import (
     MAX_AGENTS,
@@ -209,8 +210,33 @@ class NoiseOut(BaseModel):
     meaning: list[str]
 
 
+class WaitingOut(BaseModel):
+    """A wait, in words for people. `who`: ids of hospitals, or `the cloud`; times are Unix seconds.
+
+    `until`: null where no deadline ends it. `then`: what happens at `until`, or once it is over.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "who": ["h2"],
+                "what": "the contribution to round 1",
+                "since": 1796000000,
+                "until": 1796003600,
+                "then": "the job pauses for 1 day, then it fails",
+            }
+        }
+    )
+
+    who: list[str]
+    what: str
+    since: int
+    until: int | None
+    then: str
+
+
 class JobOut(JobSummary):
-    """A job in full. Whom it waits for, since when, and until when before it pauses or closes."""
+    """A job in full. `waiting` says in words what the older `waiting_for`, `_since` and `_until` say in part."""
 
     manifest_sha256: str
     key_mode: Annotated[KeyMode, Field(description="Who can open a sum: each hospital, or several together")]
@@ -219,6 +245,7 @@ class JobOut(JobSummary):
     waiting_for: list[str]
     waiting_since: int | None
     waiting_until: int | None
+    waiting: Annotated[WaitingOut | None, Field(description="Null once nothing more is to come")]
     members: list[MemberOut]
     longest_silent: Annotated[
         str | None,
@@ -333,12 +360,18 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
         waiting_for=list(job.waiting_for),
         waiting_since=job.waiting_since if waits else None,
         waiting_until=_until(job) if waits else None,
+        waiting=_waiting(job),
         members=[_member(job, member) for member in job.members.values()],
         longest_silent=job.longest_silent,
         log_head=job.head,
         costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
         noise=_noise(job),
     )
+
+
+def _waiting(job: Job) -> WaitingOut | None:
+    found = of_job(job)
+    return None if found is None else WaitingOut(**found.document)
 
 
 def _noise(job: Job) -> NoiseOut | None:

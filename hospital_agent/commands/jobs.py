@@ -14,13 +14,14 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import JobEntry, Journal
+    from hospital_agent.journal import JobEntry, Journal, OutgoingMessage
 
 
 def status(folder: Folder) -> Report:
     """What the agent does and has done, with seconds and bytes by part."""
     document = status_document(folder)
-    lines = [_head(document), *(_line(job) for job in document["jobs"])]
+    lines = [_head(document), *(line for job in document["jobs"] for line in (_line(job), *_wait_lines(job)))]
+    lines[1:1] = [line.strip() for line in _wait_lines(document)]
     if document["certificate_notice"]:
         lines.insert(1, f"Note: {document['certificate_notice']}")
     if not document["jobs"]:
@@ -32,16 +33,20 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     """The same as plain JSON; also what the local API shows. `certificate_until` is in Unix seconds, as by `clock`."""
     from hospital_agent.daemon.lock import is_running
     from hospital_agent.journal import Journal
+    from hospital_agent.journal.contact import silent_since
     from hospital_agent.keyring import Keyring
     from hospital_agent.settings import load_settings
     from shared.protocol.expiry import ends, notice
+    from shared.protocol.waiting import of_contact
 
     settings = load_settings(folder)
     ring = Keyring.open(folder)
     own = ring.certificate
     with Journal.open(folder) as journal:
-        jobs = [_job_document(entry) for entry in journal.jobs()]
+        pending = journal.pending()
+        jobs = [_job_document(entry) | _waiting(entry, pending) for entry in journal.jobs()]
         waiting = _studies_waiting(folder, journal)
+        silent = silent_since(journal)
     return {
         "agent": settings.id,
         "running": is_running(folder),
@@ -51,9 +56,17 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
         "certificate_until": None if own is None else ends(own),
         "certificate_notice": None if own is None else notice(own, int(clock())),
         "cloud": None if settings.cloud is None else str(settings.cloud),
+        "waiting": None if silent is None else of_contact(silent).document,
         "studies_waiting": waiting,
         "jobs": jobs,
     }
+
+
+def _waiting(entry: JobEntry, pending: list[OutgoingMessage]) -> dict[str, Any]:
+    from hospital_agent.commands.waiting import waiting_of
+
+    found = waiting_of(entry, pending)
+    return {"waiting": None if found is None else found.document}
 
 
 def _studies_waiting(folder: Path, journal: Journal) -> list[str]:
@@ -167,6 +180,13 @@ def _head(document: dict[str, Any]) -> str:
     state = "runs" if document["running"] else "does not run"
     federation, cloud = document["federation"] or "none yet", document["cloud"] or "none yet"
     return f"Agent {document['agent']} {state}; federation: {federation}; cloud: {cloud}"
+
+
+def _wait_lines(document: dict[str, Any]) -> list[str]:
+    """Whom it waits for, if it waits."""
+    from shared.protocol.waiting import from_document
+
+    return [f"  {from_document(document['waiting']).text}"] if document["waiting"] else []
 
 
 def _line(job: dict[str, Any]) -> str:

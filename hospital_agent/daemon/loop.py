@@ -30,6 +30,7 @@ from hospital_agent.daemon.secret_work import Teller
 from hospital_agent.daemon.studies import StudyDesk
 from hospital_agent.daemon.supervisor import Heartbeat, notify
 from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
+from hospital_agent.journal.contact import note_silence
 from hospital_agent.keyring import Keyring
 from hospital_agent.places import settings_path
 from hospital_agent.settings import load_settings
@@ -129,7 +130,9 @@ class Daemon:
                 held.enter_context(locked(self.office.folder))
                 held.callback(self.close)
                 self._announce()
-                self.casework.resume()
+                with self._on_disk():
+                    self.casework.resume()
+                note_silence(self.office.journal, None)
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
                 with self._on_disk(), span("agent turn"):
@@ -247,12 +250,14 @@ class Daemon:
         if self._trouble is None:
             self.office.progress.warn(f"{error}; tries again until it works")
             self._trouble = FullJitter(self.client.patience)
+            note_silence(self.office.journal, int(self.office.clock()))
         self.stop.wait(self._trouble.next_wait(retry_after_seconds))
 
     def _recovered(self) -> None:
         if self._trouble is not None:
             self.office.progress.tell("works with the cloud again")
             self._trouble = None
+            note_silence(self.office.journal, None)
 
     # --- the cloud --------------------------------------------------------------------------------------------
 

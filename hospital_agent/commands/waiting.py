@@ -1,0 +1,32 @@
+"""What each job of `privet agent status` waits for, from the journal alone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from hospital_agent.daemon.casework import manifest_of
+from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage
+from shared.protocol import waiting
+from shared.protocol.states import AgentState
+from shared.protocol.waiting import Waiting
+
+
+def waiting_of(entry: JobEntry, pending: Collection[OutgoingMessage]) -> Waiting | None:
+    """One job's; None where it is over or this hospital works. Args: pending: own messages without an answer."""
+    since = int(entry.updated)
+    if entry.status is JobStatus.AWAITING:
+        return waiting.of_person(manifest_of(entry), int(entry.created))
+    unsent = next((message for message in pending if message.job == entry.job), None)
+    if unsent is not None:
+        return waiting.of_receipt(unsent.type.replace("_", " "), since)
+    if entry.status is not JobStatus.ACTIVE or entry.participation is None:
+        return None
+    known: dict[str, Any] = dict(entry.participation)
+    manifest = manifest_of(entry)
+    state = AgentState(known["state"])
+    members: Collection[str] = known["roster"] or manifest.invited
+    if state is AgentState.COMPUTING and manifest.secret is not None:
+        members = manifest.secret.compute_parties
+    others = set(members) - {known["own"]}
+    return waiting.of_hospital(state, manifest, others, int(known["round"]), since)
