@@ -8,8 +8,8 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -130,13 +130,12 @@ class Daemon:
                 held.enter_context(locked(self.office.folder))
                 held.callback(self.close)
                 self._announce()
-                with self._on_disk():
-                    self.casework.resume()
+                self._on_disk(self.casework.resume)
                 note_silence(self.office.journal, None)
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
-                with self._on_disk(), span("agent turn"):
-                    self._turn()
+                with span("agent turn"):
+                    self._on_disk(self._turn)
                 heartbeat.beat()
 
     def close(self) -> None:
@@ -175,14 +174,13 @@ class Daemon:
             self.office.progress.warn(told)
         self._told = told
 
-    @contextmanager
-    def _on_disk(self) -> Iterator[None]:
+    def _on_disk(self, work: Callable[[], None]) -> None:
         """Wait while the disk takes nothing, then go on from the journal: what was under way did not last."""
         try:
             if self._starts_over:
                 start_over(self.casework)
                 self._starts_over = False
-            yield
+            work()
         except (OSError, sqlite3.Error) as error:
             trouble = disk_trouble(error, self.office.folder)
             if trouble is None:
