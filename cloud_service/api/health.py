@@ -27,9 +27,9 @@ async def healthz() -> Health:
 
 @router.get("/readyz", summary="Ready", responses=responses(503))
 def readyz(services: Use) -> Health:
-    """The database can be reached and has the tables of this version, and the server is not about to stop."""
+    """The database can be reached, its tables suit this version, and the server is not about to stop."""
     if services.notifier.is_draining:
         raise TemporaryError("this server stops")
-    if not schema.state(services.database).is_current:
-        raise TemporaryError("the database's tables are not those of this version")
+    if not schema.state(services.database).is_usable:
+        raise TemporaryError("the database's tables do not suit this version")
     return Health()
