@@ -56,7 +56,7 @@ def test_a_job_says_whom_it_waits_for_in_every_state(tmp_path: Path) -> None:
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
     folder = tmp_path_factory.mktemp("waiting")
     with local_federation(
-        folder, policy='approval = "manual"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\n'
+        folder, policy='approval = "ask"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\n'
     ) as found:
         yield found
 
