@@ -19,6 +19,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import (
     ArgumentError,
+    DataError,
     DBAPIError,
     IntegrityError,
     InterfaceError,
@@ -61,11 +62,16 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that changes nothing. Raises: AuditUnavailableError: the database cannot be reached."""
+        """A transaction that changes nothing.
+
+        Raises: AuditUnavailableError: the database cannot be reached. InputError: a value that no column can hold.
+        """
         began = time.perf_counter()
         try:
             with self.engine.connect() as connection:
                 yield connection
+        except DataError:
+            raise _unstorable() from None
         except (OperationalError, InterfaceError, PoolTimeoutError):
             raise AuditUnavailableError from None
         finally:
@@ -76,6 +82,7 @@ class Database:
         """A transaction that commits at its end, or leaves no trace.
 
         Raises: AuditUnavailableError: it cannot be written (a violated unique key passes as IntegrityError).
+            InputError: a value that no column can hold, whenever it is tried.
         """
         began = time.perf_counter()
         with self._one_writer:
@@ -84,6 +91,8 @@ class Database:
                     yield connection
             except IntegrityError:
                 raise
+            except DataError:
+                raise _unstorable() from None
             except (DBAPIError, PoolTimeoutError):
                 raise AuditUnavailableError from None
             finally:
@@ -143,6 +152,13 @@ class Database:
         self.engine.dispose()
 
 
+def _unstorable() -> InputError:
+    """Of what was asked: PostgreSQL takes no zero character in a text, and no number beyond its column."""
+    return InputError(
+        "a text or number is not one that can be stored here", remedy="Leave out control characters."
+    )
+
+
 def _ignore(_kind: str, _seconds: float) -> None:
     """Nobody watches."""
 
@@ -156,7 +172,9 @@ def _engine(url: str, connections: int) -> Engine:
             connections = max(connections, _CONNECTIONS)  # its server is this process
         kept = min(connections, _KEPT_OPEN)
         sizes = {"pool_size": kept, "max_overflow": connections - kept, "pool_timeout": 10}
-        engine = create_engine(parsed, pool_pre_ping=parsed.get_backend_name() != "sqlite", **sizes)
+        is_remote = parsed.get_backend_name() != "sqlite"
+        # What was asked is nobody's business in a log that tells of a fault.
+        engine = create_engine(parsed, pool_pre_ping=is_remote, hide_parameters=True, **sizes)
     except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
         raise InputError(
             "not the URL of a database that can be used",
