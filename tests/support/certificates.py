@@ -6,6 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -13,14 +14,17 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+FAR_NAME: Final = "cloud.example.test"
+"""A name that no name server knows: whoever reaches it was led there by a proxy."""
+
 
 def self_signed(folder: Path) -> Path:
-    """Write `tls.crt` and `tls.key` into the folder; the path of the former."""
+    """Write `tls.crt` and `tls.key` for this machine and `FAR_NAME` into the folder; the path of the former."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
     names = x509.SubjectAlternativeName(
-        [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+        [x509.DNSName("localhost"), x509.DNSName(FAR_NAME), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     )
     builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + timedelta(days=1))
     certificate = builder.add_extension(names, critical=False).sign(key, SHA256())
