@@ -92,7 +92,9 @@ def test_a_job_through_a_forward_proxy(
         files = write_files(records, founded_federation.hospitals)
         job = federation.start_job(SCHEMA, files)
         federation.wait_until_done(job)
-        assert {federation.model(name, job).tree for name in federation.agents} == {pooled_tree(files)}
+        assert {federation.model(name, job).tree for name in federation.agents} == {
+            pooled_tree(founded_federation.hospitals)
+        }
         for program in federation.agents.values():
             program.stop()
         tunnels = [line for line in log.read_text().splitlines() if f"CONNECT {FAR_NAME}:" in line]
