@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +49,21 @@ def commands(text: str) -> list[list[str]]:
     return found
 
 
+@cache
+def program(name: str) -> tuple[Any, Any]:
+    """The parser of `privet NAME` and its context; built once, which takes a while."""
+    root: Any = get_command(app)
+    context = root.context_class(root, info_name="privet")
+    command = root.get_command(context, name)
+    return command, command and command.context_class(command, info_name=name, parent=context)
+
+
 def fault(arguments: list[str]) -> str:
     """What a command's parser refuses of these words; empty if nothing. Runs no command and opens no file."""
-    command: Any = get_command(app)
-    context: Any = command.context_class(command, info_name="privet")
-    left = list(arguments)
+    command, context = program(arguments[0])
+    if command is None:
+        return f"no program {arguments[0]}"
+    left = list(arguments[1:])
     while isinstance(command, TyperGroup):
         if not left:
             return ""  # a group by its name, such as `privet cloud`
