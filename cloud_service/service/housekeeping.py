@@ -55,7 +55,7 @@ class Housekeeper:
         if self.aftermath.was_deleted.is_set():
             self.aftermath.was_deleted.clear()
             self.database.forget_deleted()
-        if now - self._saved >= _PRESENCE_SECONDS:
+        if abs(now - self._saved) >= _PRESENCE_SECONDS:  # also after the clock was put back
             self._saved = now
             self.presence.save(self.database)
             self._forget_checked()

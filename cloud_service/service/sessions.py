@@ -12,6 +12,7 @@ from cloud_service.service.permissions import Caller, caller_of
 from cloud_service.service.tokens import digest
 from cloud_service.store import people
 from cloud_service.store.database import Database
+from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.rng import random_token
 
 LIFE_SECONDS: Final = 8 * 3600
@@ -67,4 +68,6 @@ class Sessions:
 
 
 def _lives(row: Row[Any], now: int) -> bool:
-    return bool(now < row.created + LIFE_SECONDS and now < row.seen + IDLE_SECONDS)
+    """Not where the clock was put back to before it began: it would live for longer than anybody agreed to."""
+    begun = row.created <= now + MAX_SKEW_SECONDS
+    return bool(begun and now < row.created + LIFE_SECONDS and now < row.seen + IDLE_SECONDS)

@@ -32,6 +32,8 @@ _KEPT_MILLISECONDS: Final = 3_600_000
 """How long a lease that ended can still be read by a person."""
 
 _NOW: Final = cast(extract("epoch", func.clock_timestamp()) * literal(1000), BigInteger)
+_ABSURD: Final = _NOW + literal(60_000)
+"""No lease is so long: its holder wrote it before the database's clock was put back, and may be dead since."""
 _UNTIL: Final = _NOW + bindparam("milliseconds", type_=BigInteger)
 _INSERT: Final = postgresql.insert(_LEASES).values(
     kind=bindparam("kind"),
@@ -47,7 +49,7 @@ _TAKE: Final = _INSERT.on_conflict_do_update(
         "address": _INSERT.excluded.address,
         "until": _INSERT.excluded.until,
     },
-    where=(_L.until < _NOW) | (_L.holder == _INSERT.excluded.holder),
+    where=(_L.until < _NOW) | (_L.until > _ABSURD) | (_L.holder == _INSERT.excluded.holder),
 ).returning(_L.holder)
 _PLACES: Final = tuple_(_L.kind, _L.job).in_(bindparam("places", expanding=True))
 _RENEW: Final = (
@@ -57,7 +59,7 @@ _RENEW: Final = (
     .returning(_L.kind, _L.job)
 )
 _FIND: Final = select(_L.holder, _L.address).where(
-    _L.kind == bindparam("kind"), _L.job == bindparam("job"), _L.until >= _NOW
+    _L.kind == bindparam("kind"), _L.job == bindparam("job"), _L.until.between(_NOW, _ABSURD)
 )
 _RELEASE: Final = delete(_LEASES).where(_L.holder == bindparam("me"), _PLACES)
 _FORGET: Final = delete(_LEASES).where(_L.until < _NOW - literal(_KEPT_MILLISECONDS))
