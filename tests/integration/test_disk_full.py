@@ -73,9 +73,8 @@ def test_an_agent_waits_for_room(tmp_path: Path, event: str) -> None:
         assert "works with the cloud again" in victim.output.getvalue()
 
 
-@pytest.mark.parametrize(
-    "event", ["roster", *(pytest.param(e, marks=pytest.mark.long) for e in EVENTS if e != "roster")]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("event", EVENTS)
 def test_a_cloud_answers_503_until_there_is_room(tmp_path: Path, event: str) -> None:
     with (
         small_disk(tmp_path / "cloud") as disk,

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import structlog
+import time_machine
 from sqlalchemy import Connection, event
 
 from cloud_service.api.server import Server, server_config
@@ -98,6 +99,7 @@ class CloudLife:
     def __call__(self, death: Death) -> None:
         """Serve until killed."""
         _be_quiet()
+        _obey_clock()
         settings = Settings.model_validate(self.settings)
         database = Database(settings.database)
         _watch_commits(database, _Reaper(death))
@@ -143,6 +145,7 @@ class AgentLife:
     def __call__(self, death: Death) -> None:
         """Work until killed."""
         _be_quiet()
+        _obey_clock()
         _watch_files(self.folder, _Reaper(death))
         keyring = (FixedKeyring if self.toy else Keyring).open(self.folder)
         daemon = Daemon.assemble(
@@ -179,6 +182,20 @@ def _watch_files(folder: Path, reaper: _Reaper) -> None:
     os.fsync, os.replace = synced, renamed
 
 
+_DAY_SECONDS = 86_400
+_JUMPS = {signal.SIGUSR1: _DAY_SECONDS, signal.SIGUSR2: -_DAY_SECONDS}
+
+
+def _obey_clock() -> None:
+    """From a signal on, this process's clock stands a day later, or a day earlier."""
+
+    def jump(number: int, _frame: object) -> None:
+        time_machine.travel(time.time() + _JUMPS[signal.Signals(number)], tick=True).start()
+
+    for number in _JUMPS:
+        signal.signal(number, jump)
+
+
 def _be_quiet() -> None:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     logging.disable(logging.CRITICAL)
@@ -212,6 +229,22 @@ class Mortal:
         self.seconds.append(time.monotonic() - began)
         self._process = None
         return True
+
+    def start(self) -> None:
+        """A life without an end of its own."""
+        self._process = _processes.Process(target=self.life, args=(Death(),), daemon=True)
+        self._process.start()
+
+    def jump(self, *, forward: bool) -> None:
+        """Put its clock a day forward, or a day back."""
+        assert self._process is not None
+        assert self._process.pid is not None
+        os.kill(self._process.pid, signal.SIGUSR1 if forward else signal.SIGUSR2)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it works."""
+        return self._process is not None and self._process.is_alive()
 
     def end(self) -> None:
         """The last life."""
