@@ -60,12 +60,14 @@ class OfferDesk:
     casework: Casework
 
     def consider(self, sealed: Sealed, inbox_id: int) -> None:
-        """A new offer. One that came before changes nothing.
+        """An offer whose job the journal does not have.
 
-        Raises: PeerError: it does not hold, and is told and noted by the caller.
+        Raises: PeerError: it does not hold, or its job was forgotten; told and noted by the caller.
         """
         keys = self.office.hospital_keys()
         manifest = read_offer(sealed, self.office.own, keys)
+        if self.office.journal.was_forgotten(manifest.job):
+            raise PeerError(ErrorCode.REPLAY_CONFLICT, "job offer: a job of this id ended here long ago")
         entry = _entry(sealed, manifest)
         self.office.progress.tell(f"offer of study {manifest.study}", job=entry.job, study=entry.study)
         refusal = self._refusal(manifest)

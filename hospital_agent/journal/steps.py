@@ -61,5 +61,12 @@ CREATE UNIQUE INDEX one_partial ON outbox (job, round) WHERE type = 'partial';
 """
 """Key mode threshold: not even a bug gives two partial decryptions of one round."""
 
-STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD)
+_FORGOTTEN: Final = """
+CREATE TABLE forgotten_jobs (job TEXT PRIMARY KEY) STRICT;
+INSERT INTO forgotten_jobs SELECT DISTINCT json_extract(record, '$.job') FROM audit
+    WHERE json_extract(record, '$.kind') = 'forgotten';
+"""
+"""A job's rosters and noise stay booked under its id, so that id must never begin again."""
+
+STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD, _FORGOTTEN)
 """All steps in order. To add one: write it above, append it here; nothing else."""

@@ -148,10 +148,15 @@ class Journal:
         self._write("DELETE FROM answers WHERE job = ?", (entry.job,))
 
     def forget(self, job: str) -> None:
-        """Remove a job that is over; its rosters stay, because the difference rule needs them."""
+        """Remove a job that is over; its id and its rosters stay, because the difference rule needs them."""
+        self._write("INSERT OR IGNORE INTO forgotten_jobs VALUES (?)", (job,))
         self._write("DELETE FROM outbox WHERE job = ?", (job,))
         self._write("DELETE FROM answers WHERE job = ?", (job,))
         self._write("DELETE FROM jobs WHERE job = ?", (job,))
+
+    def was_forgotten(self, job: str) -> bool:
+        """Whether a job of that id was removed."""
+        return self._one("SELECT 1 FROM forgotten_jobs WHERE job = ?", (job,)) is not None
 
     def empty_log(self) -> None:
         """Fold the write-ahead log into the database and cut it to nothing, so that erased pages are gone."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from hospital_agent.daemon.loop import Daemon
 from hospital_agent.journal import JobStatus
+from privet.__main__ import run
+from shared.errors import PeerError
+from shared.protocol.envelopes import unseal
+from shared.protocol.joining import MAX_OFFER_BYTES
 from tests.integration.test_agent_jobs import THREE, files
 from tests.support.clinic import SCHEMA
-from tests.support.federation import OPEN_POLICY, local_federation
+from tests.support.federation import OPEN_POLICY, FixedKeyring, local_federation
 
 FIVE = ("h1", "h2", "h3", "h4", "h5")
 
@@ -42,3 +49,22 @@ def test_trees_of_secret_jobs_differ_by_one_hospital_for_nobody(tmp_path: Path) 
             )
             assert less.statuses == {JobStatus.DECLINED}
             assert all("same hospitals but for h4" in str(entry.reason) for entry in less.entries.values())
+
+
+def test_an_offer_of_a_forgotten_job_is_not_taken_again(tmp_path: Path) -> None:
+    """Its rosters and its noise are booked under its id: begun again, it would be held against neither."""
+    with local_federation(tmp_path / "federation", THREE) as federation:
+        done = federation.run_job(SCHEMA, files(tmp_path, *THREE))
+        assert done.statuses == {JobStatus.COMPLETE}
+        hospital, entry = federation.hospitals["h1"], done.entries["h1"]
+        hospital.stop()
+        assert run(["agent", "forget", str(hospital.folder), entry.job[:8]]) == 0
+        daemon = Daemon.assemble(hospital.folder, FixedKeyring.open(hospital.folder))
+        try:
+            offer = unseal(entry.offer, max_bytes=MAX_OFFER_BYTES)
+            with pytest.raises(PeerError, match="ended here long ago"):
+                daemon.desk.consider(offer, daemon.office.journal.cursor + 1)
+            assert daemon.office.journal.job(entry.job) is None
+            assert daemon.office.journal.pending() == []
+        finally:
+            daemon.close()
