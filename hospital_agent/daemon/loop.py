@@ -201,9 +201,11 @@ class Daemon:
             self._send_pending()
             self.studies.send_words()
             messages = self._poll(self._wait_for_computing())
+            self.studies.enforce()
             self.studies.renew()
             for message in messages:
                 self._take(message)
+                self.studies.enforce()
                 self._send_pending()
             lose(self.casework, self.client.forgotten)
         except TemporaryError as error:

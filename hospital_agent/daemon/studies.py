@@ -33,7 +33,7 @@ class StudyDesk:
     _told: set[str] = field(default_factory=set)
 
     def enforce(self) -> None:
-        """End what runs under a study that this hospital has withdrawn from. Before anything else of a turn."""
+        """End what runs under a study that this hospital has withdrawn from: whenever something may leave next."""
         for job in ended_by(self.office, self.casework):
             case = self.casework.cases[job]
             reason = f"this hospital withdrew from study {case.entry.study}"

@@ -13,6 +13,7 @@ from sqlalchemy import update
 from cloud_service.store import governance
 from cloud_service.store.study_tables import StudyDocumentRow
 from cloud_service.store.tables import table_of
+from hospital_agent.cloud import CloudClient, InboxMessage
 from hospital_agent.journal import JobStatus, Journal, studies
 from privet.__main__ import run
 from shared.protocol.governing import sign_answer
@@ -137,6 +138,29 @@ def test_a_withdrawal_ends_the_job_in_the_middle_and_can_be_undone(
     federation.until(lambda: standings(federation, study)["h2"] == "approved")
     entries = federation.wait(start(federation, study)["id"], THREE)
     assert {entry.status for entry in entries.values()} == {JobStatus.COMPLETE}
+
+
+def test_a_withdrawal_counts_at_once_for_what_has_just_come(
+    federation: LocalFederation,
+    study: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Said while the agent waits at its inbox: the round that opens with the answer is not counted any more."""
+    approve(capsys, federation, study, *THREE)
+    poll = CloudClient.poll
+
+    def slow(client: CloudClient, after: int, **how: Any) -> list[InboxMessage]:
+        came = poll(client, after, **how)
+        if client.agent == "h2" and any(b'"type":"round_open"' in message.raw for message in came):
+            say(capsys, federation, "h2", "withdraw", study, "--yes")
+        return came
+
+    monkeypatch.setattr(CloudClient, "poll", slow)
+    entries = federation.wait(start(federation, study)["id"], THREE)
+    assert {entry.status for entry in entries.values()} == {JobStatus.FAILED}
+    assert "withdrew" in str(entries["h2"].reason)
+    assert "contribution" not in entries["h2"].tally.sent
 
 
 @pytest.mark.long
