@@ -51,8 +51,10 @@ def noise_fault(
         ),
         (
             noise.sigma_squared < least,
-            f"noise: sigma_squared must be at least {least} for {invited} invited hospitals, "
-            "so that each adds a deviation of at least 2",
+            (
+                f"noise: sigma_squared must be at least {least} for {invited} invited hospitals, "
+                "so that each adds a deviation of at least 2"
+            ),
         ),
     ]
     return next((text for broken, text in wrong if broken), None)
