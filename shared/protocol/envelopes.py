@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import ValidationError
 
 from shared.crypto import identity
 from shared.errors import ErrorCode, PeerError
-from shared.wire.base import WireModel, describe, parse_canonical, validated
+from shared.wire.base import WireModel, canonical_json, describe, parse_canonical, validated
 from shared.wire.envelope import Envelope, MessageType, SignedEnvelope
 
 ENVELOPE_CONTEXT: Final = b"ppsdt/1/envelope\n"
@@ -100,9 +100,20 @@ def unseal(raw: bytes, *, max_bytes: int) -> Sealed:
 
     Raises: PeerError: `too_large`, or `malformed` (not canonical, wrong fields, wrong types).
     """
-    parse_canonical(raw, what="message", max_bytes=max_bytes)
+    document = parse_canonical(raw, what="message", max_bytes=max_bytes)
     signed = validated(SignedEnvelope, raw, what="message")
+    _check_header(signed.envelope, document["envelope"])
     return Sealed(signed, raw, hashlib.sha256(signed_part(raw)).hexdigest())
+
+
+def _check_header(envelope: Envelope, came: dict[str, Any]) -> None:
+    """Refuse a header that is read as another one than was signed, such as `"v":true`, or one without its `v`.
+
+    Whoever gets this envelope inside another message checks its signature over what was read.
+    """
+    read = envelope.model_dump(mode="json", by_alias=True, exclude={"body"})
+    if canonical_json(read) != canonical_json({name: part for name, part in came.items() if name != "body"}):
+        raise PeerError(ErrorCode.MALFORMED, "message: a header field is spelled in another way than agreed")
 
 
 def signed_part(raw: bytes) -> memoryview:

@@ -61,7 +61,7 @@ class WireModel(BaseModel):
 def validated(model: type[Model], raw: bytes, *, what: str) -> Model:
     """Raw JSON to `model`; the error names the field and the rule, not the value."""
     try:
-        return model.model_validate_json(raw)
+        return model.model_validate_json(raw, by_alias=True, by_name=False)
     except ValidationError as error:
         raise PeerError(ErrorCode.MALFORMED, f"{what}: {describe(error)}") from None
 

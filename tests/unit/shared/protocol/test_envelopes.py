@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
-from shared.protocol.envelopes import Address, Chain, Sealed, reseal, seal, unseal, verify
+from shared.protocol.envelopes import ENVELOPE_CONTEXT, Address, Chain, Sealed, reseal, seal, unseal, verify
 from shared.wire.envelope import MessageType
 from shared.wire.rounds import Abort, Decision
 
@@ -117,3 +119,14 @@ def test_a_long_body_is_refused_before_it_is_read() -> None:
     with pytest.raises(PeerError) as caught:
         unseal(b"\xff" * (LIMIT + 1), max_bytes=LIMIT)
     assert caught.value.code is ErrorCode.TOO_LARGE
+
+
+@pytest.mark.parametrize("change", [{"v": True}, {"v": None}, {"from": None, "sender": "h1"}])
+def test_a_header_is_read_as_it_was_signed(change: dict[str, Any]) -> None:
+    """Otherwise a hospital could sign what the cloud takes and every other hospital refuses inside a roster."""
+    envelope = json.loads(seal(KEY, ADDRESS, Chain(), BODY).raw)["envelope"] | change
+    canonical = rfc8785.dumps({name: part for name, part in envelope.items() if part is not None})
+    signature = KEY.sign(ENVELOPE_CONTEXT + hashlib.sha256(canonical).digest()).hex()
+    with pytest.raises(PeerError) as raised:
+        unseal(b'{"envelope":' + canonical + b',"signature":"' + signature.encode() + b'"}', max_bytes=10_000)
+    assert raised.value.code is ErrorCode.MALFORMED
