@@ -88,9 +88,10 @@ class Attacker:
 
 
 @contextmanager
-def attacked_cloud(folder: Any, **plan: Any) -> Iterator[Attacker]:
-    """A job in round 0, for which no contribution has been sent yet."""
+def attacked_cloud(folder: Any, room: Mapping[str, Any] | None = None, **plan: Any) -> Iterator[Attacker]:
+    """A job in round 0, for which no contribution has been sent yet. room: settings that let an attacker go on."""
     options: dict[str, Any] = {"bits": 512, "allow_paper_profile": True, "max_wait_seconds": 2.0, **SMALL}
+    options |= room or {}
     with running_cloud(folder, **options) as cloud, hospitals_of(cloud, dealt(*NAMES)) as hospitals:
         cloud.study(SCHEMA)
         job = cloud.job(**plan)
