@@ -89,7 +89,7 @@ class StudyDesk:
     def _look_at(self, line: StudyLine, known: StudyEntry | None) -> None:
         if known is None:
             try:
-                self._learn(line)
+                self._learn_from_present_members(line)
             except PeerError as error:
                 self._warn(line, f"the document of study {line.id} was not taken: {error}")
         elif known.sha256 != line.sha256:
@@ -98,6 +98,21 @@ class StudyDesk:
             with self.office.journal.transaction():
                 studies.note_closed(self.office.journal, line.id, line.closed)
             self.office.progress.tell(f"study {line.id} is closed: no more jobs", study=line.id)
+
+    def _learn_from_present_members(self, line: StudyLine) -> None:
+        """As `_learn`; a signer that the list held here does not know may be in the cloud's newer one.
+
+        An offer of the study may come right behind its document, and would be declined without it.
+        """
+        try:
+            self._learn(line)
+        except PeerError as error:
+            if error.code is not ErrorCode.UNKNOWN_AGENT:
+                raise
+            if not self.office.keyring.renew(self.client.fetch_federation()):
+                raise
+            self.office.progress.tell("the federation document was renewed")
+            self._learn(line)
 
     def _learn(self, line: StudyLine) -> None:
         """Raises: PeerError: the document does not hold, or is another than the list says."""

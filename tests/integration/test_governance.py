@@ -238,6 +238,25 @@ def test_an_answer_under_another_key_or_to_another_document_is_refused(
     assert standings(federation, study)["h1"] == "approved"
 
 
+def test_a_document_of_a_cloud_that_was_certified_anew_is_taken(
+    federation: LocalFederation, study: str
+) -> None:
+    """The agent that still holds the list of before looks for a newer one at once, not with its next sign of life."""
+    daemon = federation.hospitals["h1"].daemon
+    assert daemon is not None
+    keyring = daemon.office.keyring
+    held = keyring.federation
+    assert held is not None
+    before = [
+        member.model_copy(update={"certificate_sha256": "00" * 32}) if member.role == "cloud" else member
+        for member in held.members
+    ]
+    keyring.federation = held.model_copy(update={"members": before, "issued": held.issued - 1})
+    federation.cloud.study(dict(SCHEMA), name=f"{study}-anew")
+    federation.until(lambda: entry_of(federation, "h1", f"{study}-anew") is not None)
+    assert keyring.federation == held
+
+
 def test_an_edited_document_is_not_kept_and_its_jobs_are_declined(
     federation: LocalFederation, study: str
 ) -> None:
