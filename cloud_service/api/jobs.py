@@ -10,7 +10,7 @@ from cloud_service.api.caller import Use, may
 from cloud_service.api.job_models import JobIn, JobList, JobOut, job_of, summary_of
 from cloud_service.api.problems import responses
 from cloud_service.service.permissions import Caller, Permission
-from shared.ids import ID_PATTERN
+from shared.ids import HEX_16_PATTERN, ID_PATTERN
 from shared.protocol.states import CloudState
 
 router = APIRouter(tags=["people"])
@@ -36,7 +36,9 @@ def jobs(
     caller: Annotated[Caller, Depends(may(Permission.JOBS_READ))],
     study: Annotated[str | None, Query(pattern=ID_PATTERN)] = None,
     state: CloudState | None = None,
-    before: Annotated[str | None, Query(max_length=64, description="`next` of the page before")] = None,
+    before: Annotated[
+        str | None, Query(pattern=HEX_16_PATTERN, description="`next` of the page before")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 50,
 ) -> JobList:
     """Jobs from the newest on."""
