@@ -10,6 +10,7 @@ import typer
 from cloud_service import (
     commands,
     disclosing,
+    doctoring,
     inspecting,
     people_commands,
     protecting,
@@ -30,6 +31,7 @@ upkeep.add_to(app)
 protecting.add_to(app)
 disclosing.add_to(app)
 inspecting.add_to(app)
+doctoring.add_to(app)
 
 
 @app.command()

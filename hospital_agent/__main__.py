@@ -7,6 +7,7 @@ import typer
 from hospital_agent.commands import (
     budget,
     disclosing,
+    doctor,
     enrolling,
     inspecting,
     jobs,
@@ -25,6 +26,7 @@ app.command()(running.run)
 app.command()(protecting.protect)
 app.command("settings")(inspecting.show_settings)
 app.command()(inspecting.health)
+app.command()(doctor.doctor)
 app.add_typer(studies.studies, name="studies")
 app.command()(studies.consent)
 app.command()(jobs.offers)

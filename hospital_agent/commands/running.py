@@ -129,7 +129,7 @@ def check_data(
     from hospital_agent.settings import load_settings
 
     settings = load_settings(folder)
-    wanted = _read_schema(schema)
+    wanted = read_schema(schema)
     with tempfile.TemporaryDirectory(dir=folder, prefix="check-") as room:
         snapshot = open_source(data_settings(settings.data), Path(room)).freeze(
             wanted, random_bytes(_SALT_BYTES)
@@ -139,7 +139,8 @@ def check_data(
     return Report({"fits": True, "rows": rows, "notes": list(notes)}, "\n".join(lines))
 
 
-def _read_schema(path: Path) -> Schema:
+def read_schema(path: Path) -> Schema:
+    """A study's schema as a file of JSON. Raises: InputError: it is none."""
     from shared.tree.schema import Schema
 
     raw = read_file(path, max_bytes=_MAX_SCHEMA_BYTES, remedy="Name the file with the study's schema.")
