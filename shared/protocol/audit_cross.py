@@ -37,6 +37,8 @@ _TO_ALL = (
 )
 _MAX_MESSAGE_BYTES = 2**27
 Record = Mapping[str, Any]
+Told = tuple[str, int, int]
+"""A message to all: its type, round and attempt."""
 
 
 def compare(logs: Sequence[Log]) -> list[Finding]:
@@ -54,8 +56,9 @@ def compare(logs: Sequence[Log]) -> list[Finding]:
                 findings += _acts(log, cloud) if log.file.header.log == "acts" else ()
             for hospital in hospitals:
                 findings += _readable(hospital, _pair(job, cloud, hospital))
-        for hospital in hospitals[1:]:
-            findings += _readable(hospital, _told_alike(job, hospitals[0], hospital))
+        first_told: dict[Told, tuple[str, str]] = {}
+        for hospital in hospitals:
+            findings += _readable(hospital, _told_alike(job, hospital, first_told))
     return findings
 
 
@@ -318,7 +321,7 @@ def _sent(agent: str, cloud: Log, hospital: Log, records: Sequence[tuple[int, Re
         if head is None:
             text = f"the receipt's head is not of {cloud.name}: {agent} was shown another history"
             yield Finding("unknown_head", hospital.name, text, number)
-        elif head < place and head != -1:
+        elif head < place:
             text = "the receipt's head comes before the message that it is for"
             yield Finding("head_out_of_order", hospital.name, text, number)
 
@@ -373,16 +376,16 @@ def _taken_of(
             yield Finding("claim_differs", cloud.name, text, number)
 
 
-def _told_alike(job: str, one: Log, other: Log) -> Iterator[Finding]:
-    """A message to all is one and the same: two hospitals that got different ones were shown two histories."""
-    first = {key: sha256 for key, sha256, _ in _heard_by_all(job, one)}
-    for key, sha256, number in _heard_by_all(job, other):
-        if first.get(key, sha256) != sha256:
-            text = f"{other.owner} was sent another {key[0]} of round {key[1]} than {one.owner}"
-            yield Finding("told_differently", other.name, text, number)
+def _told_alike(job: str, hospital: Log, first: dict[Told, tuple[str, str]]) -> Iterator[Finding]:
+    """A message to all is one and the same: two hospitals that got different ones were shown two histories.
 
-
-def _heard_by_all(job: str, hospital: Log) -> Iterator[tuple[tuple[str, int, int], str, int]]:
+    Args: first: for each message the first hospital that got it, and its hash; grows.
+    """
     for number, record in hospital.of_job(job):
-        if record.get("kind") == "received" and "attempt" in record and record["type"] in _TO_ALL:
-            yield (str(record["type"]), *_place(record)), str(record["sha256"]), number
+        if record.get("kind") != "received" or "attempt" not in record or record["type"] not in _TO_ALL:
+            continue
+        key = (str(record["type"]), *_place(record))
+        owner, sha256 = first.setdefault(key, (hospital.owner, str(record["sha256"])))
+        if record["sha256"] != sha256:
+            text = f"{hospital.owner} was sent another {key[0]} of round {key[1]} than {owner}"
+            yield Finding("told_differently", hospital.name, text, number)

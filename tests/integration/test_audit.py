@@ -298,6 +298,11 @@ CHAINED: dict[str, tuple[str, Callable[[Records], None], set[str]]] = {
         lambda records: _early_head(records),
         {"head_out_of_order"},
     ),
+    "a hospital's receipt names no head": (
+        "h1",
+        lambda records: _change(records, "head", START, kind="sent", type="contribution"),
+        {"head_out_of_order"},
+    ),
     "a record of another form": (
         "cloud",
         lambda records: _change(records, "round", "none", type="contribution"),
