@@ -108,6 +108,14 @@ def test_a_wrong_command_is_noticed(planted: str) -> None:
     assert any(fault(words) for words in commands(planted))
 
 
+def test_every_finding_of_audit_verify_is_explained() -> None:
+    sources = "".join(path.read_text() for path in (ROOT / "shared/protocol").glob("audit_*.py"))
+    codes = set(re.findall(r'Finding\(\s*"([a-z_]+)"', sources))
+    explained = set(re.findall(r"`([a-z_]+)`", (ROOT / "docs/operations.md").read_text()))
+    assert len(codes) > 20
+    assert codes <= explained
+
+
 def anchors(path: Path) -> set[str]:
     """The fragments of a document's headings, as the usual viewers make them."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(), re.MULTILINE)
