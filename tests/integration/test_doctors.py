@@ -235,6 +235,7 @@ def test_nobody_listens(agent: Patient, federation: RealFederation) -> None:
     assert "Connection refused" in found["cloud"]["text"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(SQUID is None, reason="squid is not installed: apt-get install squid")
 def test_a_proxy_that_refuses(agent: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     _without_proxies(monkeypatch)
@@ -250,6 +251,7 @@ def test_a_proxy_that_refuses(agent: Patient, monkeypatch: pytest.MonkeyPatch) -
     assert "secret-word" not in json.dumps(found)
 
 
+@pytest.mark.long
 def test_another_authority(agent: Patient, tmp_path: Path, federation: RealFederation) -> None:
     (tmp_path / "other").mkdir()
     certificate, other = self_signed(tmp_path), self_signed(tmp_path / "other")
@@ -272,6 +274,7 @@ def test_a_wrong_clock(agent: Patient, hours: int) -> None:
     assert "7" in told
 
 
+@pytest.mark.long
 def test_a_hospital_that_is_no_member(
     agent: Patient, tmp_path: Path, founded_federation: Founded, federation: RealFederation
 ) -> None:

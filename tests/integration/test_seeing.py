@@ -35,6 +35,7 @@ FIGURES = {
 }
 """Every metric that an agent may show, and its labels. A new one is added here on purpose, or not at all."""
 TOKEN = "t" * 40
+pytestmark = pytest.mark.long
 
 
 @dataclass(frozen=True)
