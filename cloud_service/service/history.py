@@ -44,13 +44,17 @@ class History:
     clock: Callable[[], int]
 
     def follow_cursor(self, agent: AgentId, after: int) -> None:
-        """End the agent's jobs if its place in the inbox was never given out here, and pass over that place."""
+        """End the agent's jobs if its place in the inbox was never given out here, and pass over that place.
+
+        One call passes over `LEAP` places at most, so that a made-up place costs whoever claims it, and nobody else.
+        """
         with self.database.read() as connection:
             if after <= history.highest_id(connection):
                 return
         with self.database.write() as connection:
-            if after > history.highest_id(connection):
-                history.raise_ids(connection, after)
+            self.database.lock_outbox(connection)
+            if after > (highest := history.highest_id(connection)):
+                history.raise_ids(connection, min(after, highest + LEAP))
             lost = history.living(connection, agent)
         self._alert(agent, lost)
         for job in lost:
@@ -97,6 +101,7 @@ class History:
     def lose_all(self, connection: Connection) -> list[JobId]:
         """After a restore, inside its transaction: end every running job, and give out no id or place a second time."""
         now = self.clock()
+        self.database.lock_outbox(connection)
         history.raise_ids(connection, history.highest_id(connection) + LEAP)
         lost = history.living(connection)
         for job_id in lost:

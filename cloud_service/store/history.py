@@ -54,8 +54,14 @@ def highest_id(connection: Connection) -> int:
 
 
 def raise_ids(connection: Connection, to: int) -> None:
-    """Let the outbox give out greater ids than `to` from now on."""
+    """Let the outbox give out greater ids than `to` from now on, half of all there can be at most.
+
+    Never smaller ones than now: an id that came twice would be passed over by everybody's cursor. The caller holds
+    the outbox's lock.
+    """
     top = min(to, MAX_INTEGER // 2)
+    if top <= highest_id(connection):
+        return
     if connection.dialect.name != "sqlite":
         connection.execute(text("SELECT setval('outbox_id_seq', :top)"), {"top": top})
         return

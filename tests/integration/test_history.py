@@ -12,10 +12,13 @@ from sqlalchemy import text
 from cloud_service.service import backups
 from cloud_service.service.services import unix_time
 from cloud_service.store import backups as store
+from cloud_service.store import history, outbox
 from cloud_service.store.database import Database
 from shared.errors import InputError, JobCode, PeerError
 from shared.ids import CLOUD, AgentId
 from shared.protocol.history import FORGOTTEN_HEADER, SEEN_HEADER, JobSeen, Seen, read_seen, sign_seen
+from shared.wire.base import MAX_INTEGER
+from shared.wire.envelope import MessageType
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import HttpHospital, hospitals_of, run_together
@@ -123,7 +126,7 @@ def test_restored_by_the_command(cloud: CloudUnderTest, tmp_path: Path) -> None:
             assert kinds[-1] == "abort"
             assert hospital.host.participation is not None
             assert hospital.host.participation.failure is JobCode.HISTORY_LOST
-        assert "restored" in " ".join(rows(cloud, "SELECT record FROM acts ORDER BY number DESC LIMIT 1"))
+        assert "restored" in " ".join(rows(cloud, "SELECT record FROM acts ORDER BY number DESC LIMIT 2"))
         late = JobSeen(
             job=job, heard=0, answered=0
         )  # of an agent that passed the abort over and was upgraded since
@@ -167,6 +170,30 @@ def test_restored_behind_its_back_and_seen_by_a_message(cloud: CloudUnderTest, t
         assert (answer.status_code, answer.json()["code"]) == (409, "replay_conflict")
         assert failure(cloud, job) == ("FAILED", "history_lost")
         assert rows(cloud, "SELECT count(*) FROM contributions") == ["0"]
+
+
+def test_a_member_that_lies_about_its_place_ends_no_job_of_others(tmp_path: Path, database_url: str) -> None:
+    names = ("h1", "h2", "h3", "h4")
+    with running_cloud(tmp_path / "cloud", database_url, hospitals=names, bits=512) as cloud:
+        cloud.study(SCHEMA)
+        liar, *others = names
+        with hospitals_of(cloud, dealt(liar)) as (lying,), hospitals_of(cloud, dealt(*others)) as honest:
+            job = cloud.job(invited=others)
+            for turn in range(3):
+                lying.after = MAX_INTEGER
+                lying.fetch()
+                for hospital in honest:
+                    hospital.fetch(wait=5)
+                    hospital.send_all()
+                if turn:
+                    # Fetched by all, and dropped as rounds drop sums: only the counter keeps its place from now on.
+                    with cloud.services.database.write() as connection:
+                        outbox.drop(connection, job, MessageType.ROSTER)
+            assert failure(cloud, job)[1] is None
+            with cloud.services.database.read() as connection:
+                assert max(hospital.after for hospital in honest) <= history.highest_id(connection)
+            run_together(honest)
+            assert {each.host.participation.state for each in honest} == {"COMPLETE"}  # type: ignore[union-attr]
 
 
 def test_old_claims_accuse_nobody(cloud: CloudUnderTest, tmp_path: Path) -> None:
