@@ -106,8 +106,8 @@ class Studies:
             )
         if view.closed is None:
             with self.database.write() as connection:
-                governance.close(connection, study_id, now)
-                acts.record(connection, actor=actor, act="study_closed", subject=study_id, now=now)
+                if governance.close(connection, study_id, now):
+                    acts.record(connection, actor=actor, act="study_closed", subject=study_id, now=now)
             self.notifier.wake(map(inbox_of, view.document.members))
         return self.get(study_id)
 

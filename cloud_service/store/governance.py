@@ -37,6 +37,8 @@ _OF_AGENT: Final = (
     .order_by(_D.study)
 )
 _STUDIES_OF: Final = select(_M.study).where(_M.agent == bindparam("agent"))
+_CHANGES_LOCK: Final = 0x73747564
+"""Key of the PostgreSQL advisory lock under which changes are numbered."""
 _CHANGE: Final = select(func.coalesce(func.max(_D.change), 0))
 _ANSWERS_OF: Final = select(_ANSWERS).where(_A.study == bindparam("study")).order_by(_A.time, _A.id)
 _CONSENTS_OF: Final = (
@@ -102,18 +104,25 @@ def newest_change(connection: Connection) -> int:
 
 def add_document(connection: Connection, study: str, sha256: str, raw: bytes, members: Sequence[str]) -> None:
     """The document of a new study."""
-    change = newest_change(connection) + 1
+    change = _next_change(connection)
     row = {"study": study, "sha256": sha256, "document": raw, "closed": None, "change": change}
     connection.execute(insert(_DOCUMENTS), row)
     if members:
         connection.execute(insert(_MEMBERS), [{"study": study, "agent": agent} for agent in members])
 
 
-def close(connection: Connection, study: str, now: int) -> None:
-    """The study takes no more jobs, unless it took none already."""
-    change = newest_change(connection) + 1
+def close(connection: Connection, study: str, now: int) -> bool:
+    """The study takes no more jobs; whether it took some until now."""
+    change = _next_change(connection)
     closing = update(_DOCUMENTS).where(_D.study == study, _D.closed.is_(None))
-    connection.execute(closing.values(closed=now, change=change))
+    return connection.execute(closing.values(closed=now, change=change)).rowcount > 0
+
+
+def _next_change(connection: Connection) -> int:
+    """Nobody else numbers a change before this transaction ends, so that they become visible in their order."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CHANGES_LOCK})")
+    return newest_change(connection) + 1
 
 
 def answers_of(connection: Connection, study: str) -> list[Row[Any]]:
