@@ -107,6 +107,7 @@ class CloudClient:
     answer_seconds: float = ANSWER_SECONDS
     observers: list[Observer] = field(default_factory=list)
     _body_bytes: int = 0
+    _told_jobs: int = 0
 
     @classmethod
     def connect(
@@ -228,7 +229,7 @@ class CloudClient:
     def _poll_once(self, after: int, wait: int, jobs: Sequence[JobSeen]) -> bytes:
         headers = {POLL_HEADER: sign_poll(Poll(agent=self.agent, after=after, time=self._now()), self.signer)}
         if jobs:
-            seen = Seen(agent=self.agent, time=self._now(), jobs=list(jobs[:MAX_JOBS]))
+            seen = Seen(agent=self.agent, time=self._now(), jobs=self._in_turn(jobs))
             headers[SEEN_HEADER] = sign_seen(seen, self.signer)
         try:
             return self._send(
@@ -244,6 +245,13 @@ class CloudClient:
             if busy.cut:
                 self.wait_seconds = max(SHORT_WAIT_SECONDS, wait // 2)
             raise
+
+    def _in_turn(self, jobs: Sequence[JobSeen]) -> list[JobSeen]:
+        """As many as one claim takes; of more, each poll tells of those after the last one's."""
+        first = self._told_jobs % len(jobs)
+        taken = [*jobs[first:], *jobs[:first]][:MAX_JOBS]
+        self._told_jobs = first + len(taken)
+        return taken
 
     def _now(self) -> int:
         return max(0, int(time.time() + self.clock_offset))

@@ -3,10 +3,10 @@
 A database or a folder that was put back from an old backup has forgotten what the other side saw. Going on from there
 could show a second sum of one round, so it is never done: such a job ends as `history_lost` on both sides.
 
-An agent tells, for each job that runs, how many messages of the cloud it has heard and how many of its own were
-answered. Both only grow, so an old claim that comes late accuses nobody; a claim beyond what the cloud has in its
-database proves that the database is older than the claim. The header is left out by agents without running jobs and
-ignored by clouds that do not know it.
+An agent tells, for each job that runs (of many, in turn), how many messages of the cloud it has heard and how many of
+its own were answered. Both only grow, so an old claim that comes late accuses nobody; a claim beyond what the cloud has
+in its database proves that the database is older than the claim. The header is left out by agents without running jobs
+and ignored by clouds that do not know it.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from hospital_agent.cloud.answers import inbox_items, refusal_of
 from hospital_agent.cloud.retries import FullJitter
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.protocol.history import MAX_JOBS, SEEN_HEADER, JobSeen, read_seen
 from shared.protocol.polling import POLL_HEADER, read_poll, verify_poll
 
 KEY = IdentityKey.from_raw(bytes(32))
@@ -250,3 +251,17 @@ def test_every_byte_is_booked_once() -> None:
     assert set(figures["sent"]) == {"decision"}
     assert set(figures["received"]) == {"receipt"}
     assert caller.traffic.drain() == {"sent": {}, "received": {}, "headers": 0}
+
+
+def test_of_many_jobs_each_is_told_of_in_turn() -> None:
+    """A cloud that was put back from a backup must hear of every running job, not of the oldest alone."""
+    jobs = [JobSeen(job=f"{number:032x}", heard=1, answered=1) for number in range(MAX_JOBS + 18)]
+    polls = 4
+    handle, seen = script(*(httpx.Response(200, content=b'{"items":[]}') for _ in range(polls)))
+    polling = client(handle)
+    for _ in range(polls):
+        polling.poll(0, seen=jobs)
+    told = [read_seen(request.headers[SEEN_HEADER], "h1", KEY.public, int(time.time())) for request in seen]
+    assert [len(claim.jobs) for claim in told] == [MAX_JOBS] * polls
+    assert {job.job for claim in told[:2] for job in claim.jobs} == {job.job for job in jobs}
+    assert {job.job for claim in told[2:] for job in claim.jobs} == {job.job for job in jobs}
