@@ -88,7 +88,7 @@ def _key_twice(choose: random.Random, raw: bytes) -> bytes:
 
 def _other_encoding(choose: random.Random, raw: bytes) -> bytes:
     encoding = choose.choice(("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-7", "cp037", "utf-8-sig"))
-    return raw.decode().encode(encoding)
+    return raw.decode().encode(encoding, "replace")
 
 
 def _surrogate(choose: random.Random, raw: bytes) -> bytes:
