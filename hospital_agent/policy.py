@@ -170,6 +170,7 @@ def review(
         or _wrong_profile(policy, manifest, synthetic=synthetic)
         or _wrong_parties(policy, manifest, own)
         or _without_noise(policy, manifest)
+        or _half_hidden(manifest)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
         or (
@@ -273,6 +274,16 @@ def _without_noise(policy: Policy, manifest: Manifest) -> Refusal | None:
     if not policy.require_noise or manifest.is_secret or manifest.noise is not None:
         return None
     return Refusal(DECLINED, "The job's sums carry no noise; require_noise in the policy is on.")
+
+
+def _half_hidden(manifest: Manifest) -> Refusal | None:
+    """Each other hospital takes its own noise off the sums, so what the budget is charged would be too little."""
+    if manifest.noise is None or manifest.noise.untrusted > 0:
+        return None
+    return Refusal(
+        DECLINED,
+        "The job counts on the noise of all hospitals (untrusted 0), though each that looks knows its own part.",
+    )
 
 
 def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:

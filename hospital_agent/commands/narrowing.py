@@ -46,6 +46,10 @@ def narrower(policy: Policy, document: StudyDocument, own: str) -> list[str]:
             f"jobs on secret shares, since compute_parties does not name {', '.join(strangers)}",
         ),
         (policy.require_noise and document.noise is None, "jobs without noise"),
+        (
+            document.noise is not None and document.noise.untrusted == 0,
+            "jobs that count on the noise of all hospitals (untrusted 0)",
+        ),
         (document.shared_result and not policy.allow_shared_result, "jobs that keep their tree shared"),
     ]
     return said + [text for narrow, text in declined if narrow]

@@ -56,6 +56,8 @@ def test_the_protocols_defaults_pass_the_default_policy() -> None:
         ({}, {"min_node": 9}, "declined"),
         ({}, {"min_child": 4}, "declined"),
         ({}, {"max_shrinks": 2}, "declined"),
+        ({}, {"noise": {"sigma_squared": 400, "untrusted": 0}, "skip_known": False}, "declined"),
+        ({}, {"noise": {"sigma_squared": 400, "untrusted": 1}, "skip_known": False}, None),
         ({"max_shrinks": 0}, {"max_shrinks": 1}, "declined"),
         ({"max_shrinks": 0}, {"max_shrinks": 0}, None),
         ({}, {"max_depth": 13}, "declined"),
