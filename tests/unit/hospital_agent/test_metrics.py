@@ -54,7 +54,7 @@ def test_before_the_first_contact_and_certificate_nothing_is_made_up(tmp_path: P
 
 def test_the_local_api_guards_them(figures: Figures, tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, MEMBERS.identities["h1"].public, MEMBERS.root)
-    app = create_app(Library(shelf), lambda: {}, TOKEN)
+    app = create_app(Library(shelf), dict, TOKEN)
     add_metrics(app, figures)
     with TestClient(app, base_url="http://127.0.0.1:8711") as client:
         assert client.get("/metrics").status_code == 401
