@@ -131,6 +131,12 @@ def forget(folder: Folder, job: JobPrefix) -> Report:
                 remedy="Only a job that is over can be forgotten; decline an offer first.",
             )
         with journal.transaction():
+            if any(message.job == entry.job for message in journal.pending()):
+                raise InputError(
+                    "this hospital's last message about the job has not reached the cloud, and others wait for it",
+                    where=f"job {entry.job}",
+                    remedy="Let the agent run until it has; then forget the job.",
+                )
             journal.forget(entry.job)
             journal.record("forgotten", job=entry.job)
         journal.empty_log()

@@ -57,6 +57,7 @@ def test_an_offer_of_a_forgotten_job_is_not_taken_again(tmp_path: Path) -> None:
         done = federation.run_job(SCHEMA, files(tmp_path, *THREE))
         assert done.statuses == {JobStatus.COMPLETE}
         hospital, entry = federation.hospitals["h1"], done.entries["h1"]
+        federation.until(lambda: not hospital.unanswered())
         hospital.stop()
         assert run(["agent", "forget", str(hospital.folder), entry.job[:8]]) == 0
         daemon = Daemon.assemble(hospital.folder, FixedKeyring.open(hospital.folder))

@@ -228,6 +228,7 @@ def test_a_person_is_asked_where_the_policy_says_so(
     assert [found["status"] for found in shown["jobs"] if found["job"] == job] == ["complete"]
     answer = agent(capsys, "predict", asking.folder, "--model", job, "--set", "lumbar pain=0")
     assert answer["predictions"][0]["steps"] == [{"attribute": "lumbar pain", "value": "0"}]
+    federation.until(lambda: not asking.unanswered())
     assert agent(capsys, "forget", asking.folder, job)["forgotten"]
     assert job not in str(agent(capsys, "status", asking.folder))
 

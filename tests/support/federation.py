@@ -142,6 +142,11 @@ class Hospital:
         with Journal.open(self.folder) as journal:
             return journal.job(job)
 
+    def unanswered(self) -> bool:
+        """Whether the cloud has yet to answer a message of this hospital."""
+        with Journal.open(self.folder) as journal:
+            return bool(journal.pending())
+
     def model(self, job: str) -> Model:
         """The verified model of a job."""
         ring = Keyring.open(self.folder)
