@@ -165,10 +165,11 @@ def _key_mode(document: StudyDocument) -> str:
         return ""
     if document.key_mode == "threshold":
         return (
-            "The key (threshold): no hospital can open a sum alone; the holders must help with each one, and each sees "
-            "which sum it opens. So a cloud that works with one hospital cannot read sums in private. The price: all "
-            "holders are online in every round, each opens its part of every sum, and messages grow with the number of "
-            "hospitals."
+            "The key (threshold): no hospital can open a sum alone; all holders of its shares must help with each one, "
+            "or as many as the trusted authority has set, and each sees which sum it opens. So a cloud that works with "
+            "one hospital cannot read sums in private; ask the authority if it has set fewer than all, since few more "
+            "than half promise little of this. The price: those holders are online in every round, each opens its part "
+            "of every sum, and messages grow with the number of hospitals."
         )
     text = (
         "The key (shared, at least): every hospital holds the whole decryption key. It reads sums with it; whoever "
