@@ -97,8 +97,6 @@ class MessageDoor:
         with self.database.read() as connection:
             certificate = self.admission.sender(connection, envelope.job, envelope.sender)
             prior = messages.prior(connection, envelope)
-            looks = prior is None and envelope.type is MessageType.CONTRIBUTION
-            stored = jobs.load(connection, envelope.job) if looks else None
         verify(sealed, certificate.public_key)
         about(job=envelope.job, agent=envelope.sender, round=envelope.round, type=envelope.type.value)
         self.presence.saw(AgentId(envelope.sender))
@@ -107,7 +105,8 @@ class MessageDoor:
         if prior is not None and prior.sha256 == messages.digest(raw):
             return _first_answer(prior)
         claim = cross_heads.believed(journal_claim, sealed, certificate.public_key)
-        verdict = None if stored is None else self._examine(stored, sealed)
+        looks = prior is None and envelope.type is MessageType.CONTRIBUTION
+        verdict = self._examine(sealed) if looks else None
         try:
             with span("message step", {"privet.type": envelope.type.value}):
                 reply = self._record(_Heard(sealed, claim, verdict))
@@ -123,7 +122,7 @@ class MessageDoor:
         tail = read_tail(raw)
         with self.database.read() as connection:
             certificate = self.admission.sender(connection, tail.job, tail.sender)
-            stored = jobs.load(connection, tail.job)
+            stored = jobs.glance(connection, tail.job)
         if stored is None:
             raise _no_such_job()
         limit = longest(stored.job, tail.type, self.membership.public_key(stored.job.manifest.key_id).bits)
@@ -131,23 +130,27 @@ class MessageDoor:
             raise PeerError(ErrorCode.TOO_LARGE, f"{tail.type}: at most {limit} bytes here, got {len(raw)}")
         identity.verify(certificate.public_key, tail.signature, ENVELOPE_CONTEXT + tail.sha256)
 
-    def _examine(self, stored: StoredJob, sealed: Sealed) -> Verdict:
+    def _examine(self, sealed: Sealed) -> Verdict:
         """The dear checks of a contribution, without a lock; the cheap ones first."""
+        with self.database.read() as connection:
+            stored = jobs.glance(connection, sealed.envelope.job)
+            if stored is None:
+                return None
+            try:
+                coordinator.receive(stored.job, sealed, self.clock())
+            except PeerError:
+                return None  # the locked part comes to the same end, and records it
+            stored.job.context()  # reads what the check needs of the members
         try:
-            coordinator.receive(stored.job, sealed, self.clock())
-        except PeerError:
-            return None  # the locked part comes to the same end, and records it
-        try:
-            return check_contribution(
-                stored.job, sealed.envelope, self.membership.keys_of(stored.job.manifest)
-            )
+            keys = self.membership.keys_of(stored.job.manifest)
+            return check_contribution(stored.job, sealed.envelope, keys)
         except PeerError as error:
             return error
 
     def _record(self, heard: _Heard) -> bytes:
         sealed = heard.sealed
         with self.database.write() as connection:
-            stored = jobs.load(connection, sealed.envelope.job, lock=True)
+            stored = jobs.glance(connection, sealed.envelope.job, lock=True)
             if stored is None:
                 raise _no_such_job()
             prior = messages.prior(connection, sealed.envelope)

@@ -222,7 +222,7 @@ def _receivers(job: Job, kind: MessageType) -> tuple[AgentId, ...]:
         return _sorted(job.members)
     if job.roster:
         return job.roster
-    return _sorted(agent for agent, member in job.members.items() if member.declined is None)
+    return _sorted(job.lacking("declined"))
 
 
 def _sorted(agents: Iterable[AgentId]) -> tuple[AgentId, ...]:

@@ -104,7 +104,7 @@ class Summer:
         count_sum(microseconds)
         try:
             with self.database.write() as connection:
-                latest = jobs.load(connection, job_id, lock=True)
+                latest = jobs.glance(connection, job_id, lock=True)
                 if latest is None:
                     return False
                 step = coordinator.summed(

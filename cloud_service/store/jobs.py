@@ -1,4 +1,4 @@
-"""Jobs and their members: rows to `coordinator.Job` and back."""
+"""Jobs: rows to `shared.protocol.job.Job` and back; their members are in `cloud_service.store.members`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, insert, literal, or_, select, tuple_, update
 
+from cloud_service.store import members
+from cloud_service.store.members import KeptMembers
 from cloud_service.store.tables import JobMember, JobRow, table_of
 from shared.errors import JobCode
 from shared.ids import AgentId, JobId, StudyId
 from shared.protocol.envelopes import Chain
 from shared.protocol.job import Job, Member
 from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
-from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Prompt
-from shared.wire.secret import Progress
 
 _JOBS: Final = table_of(JobRow)
 _MEMBERS: Final = table_of(JobMember)
@@ -28,7 +28,6 @@ _J, _M = _JOBS.c, _MEMBERS.c
 _LOAD: Final = select(_JOBS).where(_J.id == bindparam("job"))
 _LOCK: Final = _LOAD.with_for_update()
 _LOCK_FREE: Final = _LOAD.with_for_update(skip_locked=True)
-_LOAD_MEMBERS: Final = select(_MEMBERS).where(_M.job == bindparam("job")).order_by(_M.agent)
 _STATE: Final = select(_J.state).where(_J.id == bindparam("job"))
 _SEATS: Final = (
     select(_J.state, _J.roster, _M.agent, _M.certificate)
@@ -60,7 +59,6 @@ _SITS: Final = (
 )
 _COMPLETE: Final = select(_J.id).where(_J.state == CloudState.COLLECTING.value, ~_MISSING.exists())
 _ADD: Final = insert(_JOBS)
-_ADD_MEMBERS: Final = insert(_MEMBERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +86,16 @@ def _manifest(raw: bytes) -> Manifest:
     return Manifest.model_validate_json(raw)
 
 
-@lru_cache(maxsize=4096)
-def _signed(raw: bytes) -> SignedEnvelope:
-    return SignedEnvelope.model_validate_json(raw)
-
-
 def load(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJob | None:
     """The job with all its members. `lock`: nobody else may change it before this transaction ends (C6)."""
     row = connection.execute(_LOCK if lock else _LOAD, {"job": job_id}).one_or_none()
     return None if row is None else _stored(connection, row)
+
+
+def glance(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJob | None:
+    """The job, whose members are read by this connection when and as far as they are asked for."""
+    row = connection.execute(_LOCK if lock else _LOAD, {"job": job_id}).one_or_none()
+    return None if row is None else _with(row, KeptMembers.of(connection, row.id))
 
 
 def load_free(connection: Connection, job_id: str) -> StoredJob | None:
@@ -181,15 +180,7 @@ def add(connection: Connection, stored: StoredJob) -> None:
     }
     times = {"audited": stored.audited, "created": stored.created, "started": None, "finished": None}
     connection.execute(_ADD, [fixed | _changeable(job) | times])
-    nobody = Member(AgentId(""))
-    connection.execute(
-        _ADD_MEMBERS,
-        [
-            {"job": job.manifest.job, "agent": member.id, "certificate": member.certificate}
-            | _member_changes(nobody, member, everything=True)
-            for member in job.members.values()
-        ],
-    )
+    members.add(connection, job)
 
 
 def save(connection: Connection, before: StoredJob, job: Job, *, audited: int, now: int) -> None:
@@ -207,12 +198,7 @@ def save(connection: Connection, before: StoredJob, job: Job, *, audited: int, n
     changed = {name: value for name, value in new.items() if value != old[name]}
     if changed:
         connection.execute(_update_job(tuple(changed)), {"key_job": job.manifest.job, **changed})
-    for agent, member in job.members.items():
-        known = before.job.members[agent]
-        if member is not known:
-            changes = _member_changes(known, member)
-            key = {"key_job": job.manifest.job, "key_agent": agent}
-            connection.execute(_update_member(tuple(changes)), key | changes)
+    members.save(connection, before.job, job)
 
 
 @lru_cache(maxsize=256)
@@ -222,19 +208,16 @@ def _update_job(names: tuple[str, ...]) -> Any:
     )
 
 
-@lru_cache(maxsize=64)
-def _update_member(names: tuple[str, ...]) -> Any:
-    place = (_M.job == bindparam("key_job")) & (_M.agent == bindparam("key_agent"))
-    return update(_MEMBERS).where(place).values({name: bindparam(name) for name in names})
-
-
 def _stored(connection: Connection, row: Row[Any]) -> StoredJob:
-    members = connection.execute(_LOAD_MEMBERS, {"job": row.id}).all()
-    job = _job(row, {AgentId(member.agent): _member(member) for member in members})
+    return _with(row, members.whole(connection, row.id))
+
+
+def _with(row: Row[Any], invited: Mapping[AgentId, Member]) -> StoredJob:
+    job = _job(row, invited)
     return StoredJob(job, StudyId(row.study), row.audited, row.created, row.started, row.finished)
 
 
-def _job(row: Row[Any], members: Mapping[AgentId, Member]) -> Job:
+def _job(row: Row[Any], invited: Mapping[AgentId, Member]) -> Job:
     return Job(
         manifest=_manifest(row.manifest),
         mh=row.mh,
@@ -242,7 +225,7 @@ def _job(row: Row[Any], members: Mapping[AgentId, Member]) -> Job:
         round=row.round,
         attempt=row.attempt,
         roster=tuple(AgentId(agent) for agent in json.loads(row.roster)),
-        members=members,
+        members=invited,
         slots=row.slots,
         prompts=tuple(Prompt.model_validate(prompt) for prompt in json.loads(row.prompts)),
         expected_state=row.expected_state,
@@ -253,23 +236,6 @@ def _job(row: Row[Any], members: Mapping[AgentId, Member]) -> Job:
         failure=None if row.failure is None else JobCode(row.failure),
         chain=Chain(row.chain_seq, row.chain_prev),
         head=row.head,
-    )
-
-
-def _member(row: Row[Any]) -> Member:
-    return Member(
-        id=AgentId(row.agent),
-        chain=Chain(row.chain_seq, row.chain_prev),
-        certificate=row.certificate,
-        accept=None if row.accept is None else _signed(row.accept),
-        declined=row.declined,
-        contributed=row.contributed,
-        # Not by `_signed`, whose cache is for small statements.
-        partial=None if row.partial is None else SignedEnvelope.model_validate_json(row.partial),
-        decision=None if row.decision is None else _signed(row.decision),
-        attested=row.attested,
-        reported=row.reported,
-        progress=None if row.progress is None else Progress.model_validate_json(row.progress),
     )
 
 
@@ -291,18 +257,3 @@ def _changeable(job: Job) -> dict[str, Any]:
         "chain_prev": job.chain.prev,
         "head": job.head,
     }
-
-
-def _member_changes(before: Member, member: Member, *, everything: bool = False) -> dict[str, Any]:
-    """The columns that a step has changed; signed envelopes are written out only if they are new."""
-    changes: dict[str, Any] = {"chain_seq": member.chain.seq, "chain_prev": member.chain.prev}
-    for name in ("declined", "contributed", "attested", "reported"):
-        if everything or getattr(member, name) != getattr(before, name):
-            changes[name] = getattr(member, name)
-    for name in ("accept", "partial", "decision"):
-        signed: SignedEnvelope | None = getattr(member, name)
-        if everything or signed is not getattr(before, name):
-            changes[name] = None if signed is None else signed.canonical()
-    if everything or member.progress is not before.progress:
-        changes["progress"] = None if member.progress is None else member.progress.canonical()
-    return changes

@@ -64,10 +64,6 @@ from shared.wire.rounds import (
 Statement = Decision | Notify
 
 
-def _with_member(job: Job, member: Member) -> Job:
-    return replace(job, members={**job.members, member.id: member})
-
-
 def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) -> Step:
     """A new job: every invited agent is offered the manifest.
 
@@ -105,7 +101,7 @@ def refused(job: Job, sealed: Sealed) -> Job:
 
 def _advanced(job: Job, sealed: Sealed) -> Job:
     member = _sender(job, sealed.envelope)
-    return _with_member(job, replace(member, chain=member.chain.after(sealed.sha256)))
+    return job.with_member(replace(member, chain=member.chain.after(sealed.sha256)))
 
 
 def _sender(job: Job, envelope: Envelope) -> Member:
@@ -168,7 +164,7 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
             ErrorCode.MALFORMED,
             "who is not told the classes that a tree gives shares no records with the job",
         )
-    job = _with_member(job, replace(member, accept=sealed.signed))
+    job = job.with_member(replace(member, accept=sealed.signed))
     note = Note("accepted", {"hospital": member.id})
     return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)
 
@@ -176,7 +172,7 @@ def _on_accept(job: Job, sealed: Sealed, now: int) -> Step:
 def _on_decline(job: Job, sealed: Sealed, now: int) -> Step:
     member = _invited(job, sealed.envelope)
     body = body_of(sealed.envelope, JobDecline)
-    job = _with_member(job, replace(member, declined=body.code))
+    job = job.with_member(replace(member, declined=body.code))
     note = Note("declined", {"hospital": member.id, "code": body.code})
     return _after_answer(moved(job, CloudEvent.ANSWER), (note,), now)
 
@@ -192,8 +188,8 @@ def _invited(job: Job, envelope: Envelope) -> Member:
 
 def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
     secret = job.manifest.secret
-    possible = {str(member.id) for member in job.members.values() if member.declined is None}
-    complete = secret is None or possible >= set(secret.compute_parties)
+    possible = job.lacking("declined")
+    complete = secret is None or possible >= {AgentId(party) for party in secret.compute_parties}
     if job.waiting_for and len(possible) >= job.manifest.min_hospitals and complete:
         return Step(job, effects)
     step = close_invitation(job, now)
@@ -207,7 +203,7 @@ def _on_contribution(job: Job, sealed: Sealed, now: int) -> Step:
     member = _current(job, sealed.envelope, CloudState.COLLECTING)
     if member.contributed is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already contributed to this round")
-    job = _with_member(job, replace(member, contributed=sealed.sha256))
+    job = job.with_member(replace(member, contributed=sealed.sha256))
     job = _resumed(moved(job, CloudEvent.CONTRIBUTE))
     effects: tuple[CloudEffect, ...] = (
         AcceptContribution(),
@@ -271,7 +267,7 @@ def _on_partial(job: Job, sealed: Sealed, now: int) -> Step:
         raise PeerError(
             ErrorCode.MALFORMED, "a partial decryption is sealed for every other member of the roster"
         )
-    job = _resumed(_with_member(moved(job, CloudEvent.PARTIAL), replace(member, partial=sealed.signed)))
+    job = _resumed(moved(job, CloudEvent.PARTIAL).with_member(replace(member, partial=sealed.signed)))
     note = Note("partial", {"hospital": member.id, "round": job.round})
     if job.waiting_for:
         return Step(job, (note,))
@@ -290,9 +286,9 @@ def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
     statement = _statement(sealed.envelope)
     if job.manifest.is_secret and not (isinstance(statement, Decision) and statement.done):
         raise PeerError(ErrorCode.MALFORMED, "a secret job is decided once, when it is done")
-    job = _resumed(_with_member(moved(job, CloudEvent.DECIDE), replace(member, decision=sealed.signed)))
+    job = _resumed(moved(job, CloudEvent.DECIDE).with_member(replace(member, decision=sealed.signed)))
     note = Note("decided", {"hospital": member.id, "round": job.round})
-    if any(_essence(statement) != _essence(other) for other in _statements(job)):
+    if _contradicts(job, member.id, statement):
         step = fail(job, JobCode.DIVERGED)
     elif job.waiting_for:
         step = Step(job)
@@ -307,9 +303,14 @@ def _statement(envelope: Envelope) -> Statement:
     return body_of(envelope, Decision)
 
 
-def _statements(job: Job) -> list[Statement]:
-    signed = (job.members[a].decision for a in job.roster)
-    return [_statement(s.envelope) for s in signed if s is not None]
+def _contradicts(job: Job, author: AgentId, statement: Statement) -> bool:
+    """Whether another member has stated something else. One is asked: of two that differ, the second ended the job."""
+    silent = job.lacking("decision")
+    other = next((agent for agent in job.roster if agent != author and agent not in silent), None)
+    if other is None:
+        return False
+    said = _statement(present(job.members[other].decision).envelope)
+    return _essence(statement) != _essence(said)
 
 
 def _essence(statement: Statement) -> bytes:
@@ -355,7 +356,7 @@ def _on_attest(job: Job, sealed: Sealed, now: int) -> Step:
         raise PeerError(ErrorCode.MALFORMED, "tree_sha256 is not the hash of the tree that came with it")
     if body.state != job.expected_state:
         raise PeerError(ErrorCode.MALFORMED, "the attested state is not the one all hospitals decided")
-    job = _with_member(moved(job, CloudEvent.ATTEST), replace(member, attested=body.tree_sha256))
+    job = moved(job, CloudEvent.ATTEST).with_member(replace(member, attested=body.tree_sha256))
     return Step(job, (Note("attested", {"hospital": member.id, "tree_sha256": body.tree_sha256}),))
 
 

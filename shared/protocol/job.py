@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
 
 from shared.errors import JobCode
 from shared.ids import AgentId
@@ -36,6 +38,36 @@ class Member:
     attested: str | None = None
     reported: int | None = None
     progress: Progress | None = None
+
+
+Word = Literal["accept", "declined", "contributed", "partial", "decision"]
+"""What a member may have said, by the name of its field in `Member`."""
+
+_AWAITED: Final[Mapping[CloudState, Word]] = {
+    CloudState.COLLECTING: "contributed",
+    CloudState.OPENING: "partial",
+    CloudState.DECIDING: "decision",
+    CloudState.COMPUTING: "decision",
+}
+
+
+class Members(Mapping[AgentId, Member]):
+    """The members of a job where they are kept: a step can ask about all of them and read only those it needs.
+
+    As immutable as a dict that nobody changes; `changed` gives another one.
+    """
+
+    @abstractmethod
+    def lacking(self, word: Word) -> Set[AgentId]:
+        """Those who have not said it."""
+
+    @abstractmethod
+    def certificate_hash(self, agent: AgentId) -> bytes:
+        """SHA-256 of a member's certificate."""
+
+    @abstractmethod
+    def changed(self, member: Member) -> Members:
+        """With this one in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +106,24 @@ class Job:
     def waiting_for(self) -> tuple[AgentId, ...]:
         """The members whose next message the job waits for, sorted."""
         if self.state is CloudState.INVITING:
-            return _ids([m for m in self.members.values() if m.accept is None and m.declined is None])
-        if self.state is CloudState.COLLECTING:
-            return _ids([self.members[a] for a in self.roster if self.members[a].contributed is None])
-        if self.state is CloudState.OPENING:
-            return _ids([self.members[a] for a in self.roster if self.members[a].partial is None])
-        if self.state in (CloudState.DECIDING, CloudState.COMPUTING):
-            return _ids([self.members[a] for a in self.roster if self.members[a].decision is None])
+            return tuple(sorted(self.lacking("accept") & self.lacking("declined")))
+        word = _AWAITED.get(self.state)
+        if word is not None:
+            silent = self.lacking(word)
+            return tuple(sorted(agent for agent in self.roster if agent in silent))
         return ()
+
+    def lacking(self, word: Word) -> Set[AgentId]:
+        """The invited who have not said it."""
+        if isinstance(self.members, Members):
+            return self.members.lacking(word)
+        return {agent for agent, member in self.members.items() if getattr(member, word) is None}
+
+    def with_member(self, member: Member) -> Job:
+        """The job with this member as it is now."""
+        if isinstance(self.members, Members):
+            return replace(self, members=self.members.changed(member))
+        return replace(self, members={**self.members, member.id: member})
 
     @property
     def longest_silent(self) -> AgentId | None:
@@ -94,9 +136,7 @@ class Job:
 
     def context(self) -> RoundContext:
         """The context that masks, labels and tags of the open round are bound to (protocol section 2)."""
-        roster = tuple(
-            (agent, hashlib.sha256(self.members[agent].certificate).digest()) for agent in self.roster
-        )
+        roster = tuple((agent, self._certificate_hash(agent)) for agent in self.roster)
         return RoundContext(
             mh=bytes.fromhex(self.mh),
             round=self.round,
@@ -105,6 +145,11 @@ class Job:
             state=bytes.fromhex(self.expected_state),
         )
 
+    def _certificate_hash(self, agent: AgentId) -> bytes:
+        if isinstance(self.members, Members):
+            return self.members.certificate_hash(agent)
+        return hashlib.sha256(self.members[agent].certificate).digest()
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -112,7 +157,3 @@ class Step:
 
     job: Job
     effects: tuple[CloudEffect, ...] = ()
-
-
-def _ids(members: list[Member]) -> tuple[AgentId, ...]:
-    return tuple(sorted(member.id for member in members))

@@ -32,9 +32,7 @@ def progressed(job: Job, report: Progress, now: int) -> Step:
     before, reached = job.members[agent].progress, _round_of_all(job)
     if before is not None:
         report = report.model_copy(update={"rounds": max(before.rounds, report.rounds)})
-    job = replace(
-        job, members={**job.members, agent: replace(job.members[agent], reported=now, progress=report)}
-    )
+    job = job.with_member(replace(job.members[agent], reported=now, progress=report))
     if job.manifest.secret is None or agent not in job.manifest.secret.compute_parties:
         return Step(job)
     notes: tuple[Note, ...] = ()
