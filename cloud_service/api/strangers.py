@@ -1,7 +1,8 @@
 """Requests that prove nothing, or are refused: so many from one address, then none for a while.
 
-A request that an agent or a person signed for costs its address nothing; those have limits of their own. The address
-is the connection's, or the one that a trusted proxy names. Requests from this machine itself are not counted.
+A request whose sender was known (`cloud_service.service.proofs`) costs its address nothing unless it is refused; those
+have limits of their own. The address is the connection's, or the one that a trusted proxy names. Requests from this
+machine itself are not counted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,16 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cloud_service.api.problems import CODE_KEY, problem
+from cloud_service.service import proofs
+from cloud_service.service.proofs import Proof
 from cloud_service.service.rates import RateLimitedError, Rates
 from shared.hosts import is_loopback
 
 _REFUSED: Final = frozenset({400, 401, 404, 405, 413, 415})
-_PROOFS: Final = frozenset({b"authorization", b"privet-poll", b"privet-relay", b"cookie"})
+_OURS: Final = 500
+"""From this status on it is the cloud that fails."""
+_COUNTED: Final = frozenset({"http", "websocket"})
+_STARTS: Final = frozenset({"http.response.start", "websocket.http.response.start"})
 _UNCOUNTED: Final = frozenset({"/healthz", "/readyz"})
 
 
@@ -29,7 +35,7 @@ class Strangers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it before anything is read of it."""
         address = _address(scope)
-        if scope["type"] != "http" or address is None or scope["path"] in _UNCOUNTED:
+        if scope["type"] not in _COUNTED or address is None or scope["path"] in _UNCOUNTED:
             await self._app(scope, receive, send)
             return
         try:
@@ -40,12 +46,14 @@ class Strangers:
             await problem(429, error.code.value, str(error), headers)(scope, receive, send)
             return
 
-        async def count(message: Message) -> None:
-            if message["type"] == "http.response.start" and _costs(scope, message["status"]):
-                self._rates.charge(address)
-            await send(message)
+        with proofs.awaited() as proof:
 
-        await self._app(scope, receive, count)
+            async def count(message: Message) -> None:
+                if message["type"] in _STARTS and _costs(proof, message["status"]):
+                    self._rates.charge(address)
+                await send(message)
+
+            await self._app(scope, receive, count)
 
 
 def _address(scope: Scope) -> str | None:
@@ -53,6 +61,5 @@ def _address(scope: Scope) -> str | None:
     return None if client is None or is_loopback(str(client[0])) else str(client[0])
 
 
-def _costs(scope: Scope, status: int) -> bool:
-    names = {name for name, _ in scope["headers"]}
-    return status in _REFUSED or (scope["method"] != "POST" and names.isdisjoint(_PROOFS))
+def _costs(proof: Proof, status: int) -> bool:
+    return status in _REFUSED or (not proof.is_given and status < _OURS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from cloud_service.service import proofs
 from cloud_service.service.permissions import Caller
 from cloud_service.service.rates import Rates
 from cloud_service.service.refusals import NotSignedInError
@@ -33,5 +34,6 @@ class Access:
             caller = self.tokens.find(bearer) or self.sessions.find(bearer)
         if caller is None:
             raise NotSignedInError("the token is not known here, was revoked, or has ended")
+        proofs.given()
         self.rates.spend(f"person {caller.name}")
         return caller

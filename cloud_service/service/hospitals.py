@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Row
 
+from cloud_service.service import proofs
 from cloud_service.service.admission import Admission
 from cloud_service.service.presence import Presence
 from cloud_service.service.refusals import UnknownThingError
@@ -55,6 +56,7 @@ class Hospitals:
         der = decode_base64url(signed.registration.certificate, what="certificate")
         certificate = self.admission.newcomer(der)
         verify_registration(signed, certificate.public_key, self.clock())
+        proofs.given()
         values = {
             "certificate": der,
             "certificate_sha256": certificate.sha256,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from cloud_service.service import proofs
 from cloud_service.store import directory
 from cloud_service.store.database import Database
 from shared.ids import AgentId
@@ -20,7 +21,8 @@ class Presence:
         self._lock = threading.Lock()
 
     def saw(self, agent: AgentId) -> None:
-        """A signed request of the agent has come."""
+        """A signed request of the agent has come, and was verified."""
+        proofs.given()
         with self._lock:
             self._seen[agent] = self._unsaved[agent] = self._clock()
 

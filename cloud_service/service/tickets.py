@@ -13,6 +13,7 @@ from typing import Final
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from cloud_service.service import proofs
 from cloud_service.service.leases import ElsewhereError
 from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
@@ -52,6 +53,7 @@ class Tickets:
         target, named, agent, time = text.split("/")
         if named != job or abs(self._clock() - int(time)) > GOOD_SECONDS:
             raise _refused()
+        proofs.given()
         if target != self._replica:
             raise ElsewhereError
         return AgentId(agent)
