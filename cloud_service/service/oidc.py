@@ -102,7 +102,9 @@ class OidcSignIn:
         oldest = self._clock() - GOOD_SECONDS
         with self._database.write() as connection:
             is_known = people.take_state(connection, digest(state), digest(browser), oldest=oldest)
-        if not is_known or not code or issuer not in (None, self.settings.issuer):
+        if not is_known:  # nobody's sign-in, and anybody can ask so without end: no record
+            raise NotSignedInError(_REFUSAL)
+        if not code or issuer not in (None, self.settings.issuer):
             raise self._refused()
         token = self._provider.redeem(code, self._derived("verifier", state))
         if token is None:

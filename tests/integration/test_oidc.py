@@ -247,6 +247,21 @@ def test_a_state_is_of_one_browser_and_good_once(cloud: CloudUnderTest, provider
         refused(attacker.http.get(back + "&iss=https://another.example"))
 
 
+def test_made_up_states_leave_no_record(cloud: CloudUnderTest) -> None:
+    def records() -> int:
+        assert cloud.services is not None
+        return len(cloud.services.people.log(-1, 1000))
+
+    with Browser(cloud) as browser:
+        before = records()
+        for number in range(3):
+            refused(browser.http.get(f"{CALLBACK}?state=made-up-{number}&code=good-code"))
+        assert records() == before
+        back = browser.to_provider()
+        refused(browser.http.get(back + "&iss=https://another.example"))
+        assert records() == before + 1
+
+
 def test_any_replica_ends_what_another_began(cloud: CloudUnderTest, provider: Provider) -> None:
     other = cloud.second()
     with Browser(cloud) as browser:
