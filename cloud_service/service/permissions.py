@@ -56,6 +56,10 @@ PERMISSIONS: Final[Mapping[Role, frozenset[Permission]]] = {
 
 _WITH_A_STEWARD: Final = frozenset({Role.STEWARD, Role.ANALYST})
 """Who speaks for one hospital has no role that looks at all of them."""
+_OF_ONE_HOSPITAL: Final = frozenset(
+    permission for role in _WITH_A_STEWARD for permission in PERMISSIONS[role]
+)
+"""Nor a single permission of such a role: what it opens is not cut to one hospital."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +108,9 @@ def check_scopes(scopes: Iterable[str], hospital: str | None) -> None:
         )
     if Role.STEWARD in held and hospital is None:
         raise InputError("a steward speaks for one hospital", where="--role", remedy="Add --hospital ID.")
-    if hospital is not None and any(role in held and role not in _WITH_A_STEWARD for role in Role):
+    if hospital is not None and not held <= _WITH_A_STEWARD | _OF_ONE_HOSPITAL:
         raise InputError(
-            "operator, coordinator and auditor look at all hospitals",
+            "operator, coordinator, auditor and their permissions look at all hospitals",
             where="--hospital",
-            remedy="Leave out --hospital, or give only the roles steward and analyst.",
+            remedy=f"Leave out --hospital, or give only steward, analyst, {', '.join(sorted(_OF_ONE_HOSPITAL))}.",
         )

@@ -200,3 +200,14 @@ def test_an_account_is_of_roles_not_of_permissions(people: People) -> None:
     for days in (0, MAX_DAYS + 1):
         with pytest.raises(InputError, match="1 to 366 days"):
             Tokens(people.database, lambda: NOW).create("x", days=days)
+
+
+@pytest.mark.parametrize("permission", Permission)
+def test_who_sees_one_hospital_has_no_permission_that_looks_beyond_it(permission: Permission) -> None:
+    cut = {"hospitals:read", "studies:read", "jobs:read", "results:read", "trees:read", "ledger:read"}
+    check_scopes([permission], None)
+    if permission in cut:
+        check_scopes([permission, "steward"], "h1")
+    else:
+        with pytest.raises(InputError, match="look at all hospitals"):
+            check_scopes([permission], "h1")
