@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -33,8 +33,11 @@ from shared.protocol.envelopes import Signer
 from shared.protocol.governing import sign_study, verify_answer
 from shared.protocol.job import Step
 from shared.protocol.polling import MAX_SKEW_SECONDS, read_studies_call, verify_studies_call
-from shared.wire.consent import SignedConsent
+from shared.wire.consent import MAX_CONSENTS, SignedConsent
 from shared.wire.study import SignedAnswer, SignedStudy, StudyDocument, StudyLine, StudyLines
+
+MAX_ANSWERS: Final = 100
+"""Of one hospital to one study; then it can withdraw what it approved, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,8 @@ class Governance:
 
         A withdrawal also ends the jobs that the hospital takes part in.
         Raises: PeerError: `malformed`: about another study; `roster_mismatch`: not invited, or to another document;
-            `replay_conflict`: a later or another answer was taken; `unknown_agent`; `bad_signature`. RateLimitedError.
+            `replay_conflict`: a later or another answer was taken; `too_large`: after `MAX_ANSWERS`; `unknown_agent`;
+            `bad_signature`. RateLimitedError.
         """
         answer, now = signed.answer, self.clock()
         agent = AgentId(answer.hospital)
@@ -162,6 +166,13 @@ class Governance:
             )
         if not own and answer.answer == "withdraw":
             raise PeerError(ErrorCode.REPLAY_CONFLICT, "answer: nothing was approved that could be withdrawn")
+        ends = bool(own) and own[-1].answer == "approve" and answer.answer != "approve"
+        if len(own) >= MAX_ANSWERS and not ends:
+            raise PeerError(
+                ErrorCode.TOO_LARGE,
+                f"answer: {MAX_ANSWERS} of {answer.hospital} to study {answer.study} are kept, and no more are taken; "
+                "the study goes on without it, or ask the coordinator for a new study",
+            )
         return False
 
     def _end_jobs(
@@ -185,8 +196,8 @@ class Governance:
     def take_consent(self, study: str, signed: SignedConsent) -> None:
         """A hospital's consent to a difference with one of its studies; the same pair again changes nothing.
 
-        Raises: PeerError: `roster_mismatch`: the study has another document or does not invite it; `unknown_agent`;
-            `bad_signature`. RateLimitedError.
+        Raises: PeerError: `roster_mismatch`: the study has another document or does not invite it; `too_large`: after
+            `MAX_CONSENTS` to it; `unknown_agent`; `bad_signature`. RateLimitedError.
         """
         consent, now = signed.consent, self.clock()
         agent = AgentId(consent.hospital)
@@ -209,6 +220,12 @@ class Governance:
                 )
             pair = (agent, consent.with_sha256, consent.without_sha256)
             if governance.same_consent(connection, *pair) is None:
+                if governance.count_consents(connection, agent, consent.with_sha256) >= MAX_CONSENTS:
+                    raise PeerError(
+                        ErrorCode.TOO_LARGE,
+                        f"consent: {MAX_CONSENTS} of {agent} to this document are kept, and no more are taken; "
+                        "ask the coordinator for a new study",
+                    )
                 governance.add_consent(connection, values)
                 _record(connection, agent, "consented", study, document.sha256, signed.canonical(), now)
 

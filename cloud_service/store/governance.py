@@ -41,11 +41,15 @@ _CHANGES_LOCK: Final = 0x73747564
 """Key of the PostgreSQL advisory lock under which changes are numbered."""
 _CHANGE: Final = select(func.coalesce(func.max(_D.change), 0))
 _ANSWERS_OF: Final = select(_ANSWERS).where(_A.study == bindparam("study")).order_by(_A.time, _A.id)
+_TURN: Final = func.row_number().over(partition_by=_C.agent, order_by=_C.id.desc())
 _CONSENTS_OF: Final = (
     select(_CONSENTS)
     .where(or_(_C.with_sha256 == bindparam("sha256"), _C.without_sha256 == bindparam("sha256")))
-    .order_by(_C.id.desc())
+    .order_by(_TURN, _C.id.desc())
     .limit(bindparam("limit"))
+)
+_CONSENTS_TO: Final = select(func.count()).where(
+    _C.agent == bindparam("agent"), _C.with_sha256 == bindparam("with")
 )
 _SAME_CONSENT: Final = select(_C.consent).where(
     _C.agent == bindparam("agent"),
@@ -136,7 +140,10 @@ def add_answer(connection: Connection, values: Mapping[str, Any]) -> None:
 
 
 def consents_of(connection: Connection, sha256: str, limit: int) -> list[Row[Any]]:
-    """The newest consents that name the document, on either side."""
+    """The newest consents that name the document, on either side: each hospital's newest, then the ones before.
+
+    So nobody who consents to many pairs takes the place of others.
+    """
     return list(connection.execute(_CONSENTS_OF, {"sha256": sha256, "limit": limit}))
 
 
@@ -145,6 +152,11 @@ def same_consent(connection: Connection, agent: str, with_sha256: str, without_s
     place = {"agent": agent, "with": with_sha256, "without": without_sha256}
     found = connection.scalar(_SAME_CONSENT, place)
     return None if found is None else bytes(found)
+
+
+def count_consents(connection: Connection, agent: str, with_sha256: str) -> int:
+    """How many consents of a hospital to one document are kept."""
+    return int(connection.scalar(_CONSENTS_TO, {"agent": agent, "with": with_sha256}) or 0)
 
 
 def add_consent(connection: Connection, values: Mapping[str, Any]) -> None:

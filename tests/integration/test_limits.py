@@ -7,15 +7,25 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from cloud_service.api import body
 from cloud_service.api.connections import Door
 from cloud_service.limits import in_force
+from cloud_service.service.governance import MAX_ANSWERS
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import RateLimitedError, Rates
+from cloud_service.service.terms import consents_for
 from cloud_service.settings import LimitSettings, Settings
-from shared.errors import PeerError
+from shared.errors import ErrorCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.consenting import sign_consent
+from shared.protocol.governing import sign_answer
+from shared.protocol.polling import RelayCall, sign_call, sign_progress
+from shared.wire.consent import MAX_CONSENTS, Consent
+from shared.wire.secret import Progress
+from shared.wire.study import AnswerWord, StudyAnswer, StudyDocument
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import hospitals_of
@@ -61,10 +71,99 @@ def test_who_proves_who_it_is_costs_its_address_nothing(cloud: CloudUnderTest) -
     assert {cloud.people.get("/v1/hospitals", headers=far).status_code for _ in range(30)} == {200}
 
 
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [
+        ("/v1/federation", {"cookie": "a=b"}),
+        ("/openapi.json", {"authorization": "Bearer nonsense"}),
+        ("/v1/sign-in/oidc/callback", {"cookie": "privet-sign-in=nonsense"}),
+        ("/v1/jobs/JOB/frames", {"privet-relay": f"h1.{'0' * 32}.1"}),
+        ("/v1/jobs/JOB/progress", {}),
+        ("/v1/sign-in", {}),
+    ],
+)
+def test_what_only_looks_like_a_proof_is_counted(
+    cloud: CloudUnderTest, path: str, headers: dict[str, str]
+) -> None:
+    job = "0" * 32
+    call = RelayCall(agent="h1", job=job, time=1)
+    stranger = cloud.parties.identities[AgentId("h2")]
+    if "privet-relay" in headers:
+        headers = {"privet-relay": sign_call(call, stranger)}
+    report = Progress(agent="h1", job=job, time=1, part="compute", phase="load", waiting_for=[])
+    bodies = {
+        "/v1/sign-in": {"name": 1},
+        "/v1/jobs/JOB/progress": sign_progress(report, stranger).model_dump(),
+    }
+    statuses = []
+    with httpx2.Client(base_url=cloud.base_url, trust_env=False, headers={**FAR, **headers}) as anybody:
+        for _ in range(14):
+            body = bodies.get(path)
+            where = path.replace("JOB", job)
+            answer = anybody.get(where) if body is None else anybody.post(where, json=body)
+            statuses.append(answer.status_code)
+    assert 429 not in statuses[:10], statuses
+    assert statuses[-1] == 429, statuses
+
+
 def test_an_address_is_believed_of_a_trusted_proxy_only(tmp_path: Path) -> None:
     limits = LimitSettings(anonymous_per_second=1)
     with running_cloud(tmp_path, hospitals=NAMES, bits=512, limits=limits) as running:
         assert {running.people.get("/v1/nothing", headers=FAR).status_code for _ in range(20)} == {404}
+
+
+def document_of(cloud: CloudUnderTest) -> StudyDocument:
+    document = cloud.services.studies.get("study").document
+    assert document is not None
+    return document
+
+
+def test_answers_of_one_hospital_to_one_study_end(cloud: CloudUnderTest) -> None:
+    document, identity = document_of(cloud), cloud.parties.identities[AgentId("h1")]
+
+    def say(word: AnswerWord, at: int) -> None:
+        answer = StudyAnswer(
+            study="study",
+            study_sha256=document.sha256,
+            hospital="h1",
+            answer=word,
+            code=None if word == "approve" else "other",
+            time=at,
+        )
+        cloud.services.governance.take_answer("study", sign_answer(answer, identity))
+
+    for at in range(MAX_ANSWERS):
+        say("approve" if at % 2 else "decline", at)
+    with pytest.raises(PeerError, match="no more are taken") as refusal:
+        say("approve", MAX_ANSWERS + 1)
+    assert refusal.value.code is ErrorCode.TOO_LARGE
+    # Who has approved can leave all the same, once.
+    say("withdraw", MAX_ANSWERS + 1)
+    with pytest.raises(PeerError, match="no more are taken"):
+        say("withdraw", MAX_ANSWERS + 2)
+    assert cloud.services.governance.standings(document)[0].state == "withdrawn"
+
+
+def test_consents_of_one_hospital_leave_room_for_others(cloud: CloudUnderTest) -> None:
+    document, parties = document_of(cloud), cloud.parties
+
+    def consent(hospital: str, without: str) -> None:
+        given = Consent(hospital=hospital, with_sha256=document.sha256, without_sha256=without, time=1)
+        cloud.services.governance.take_consent(
+            "study",
+            sign_consent(given, parties.identities[AgentId(hospital)], parties.certificates[hospital]),
+        )
+
+    consent("h2", document.sha256)
+    for number in range(MAX_CONSENTS):
+        consent("h1", f"{number:064x}")
+    with pytest.raises(PeerError, match="no more are taken"):
+        consent("h1", "f" * 64)
+    consent("h1", f"{0:064x}")  # a repeat takes no room
+    with cloud.services.database.read() as connection:
+        found = [signed.consent.hospital for signed in consents_for(connection, document.sha256)]
+    assert len(found) == MAX_CONSENTS
+    assert "h2" in found
 
 
 def test_a_slow_body_is_cut_off(cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +172,9 @@ def test_a_slow_body_is_cut_off(cloud: CloudUnderTest, monkeypatch: pytest.Monke
         connection.sendall(
             b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
         )
-        answer = connection.recv(65536)
+        answer = b""
+        while b"more slowly than" not in answer and (piece := connection.recv(65536)):
+            answer += piece
     assert answer.startswith(b"HTTP/1.1 429")
     assert b"more slowly than" in answer
 
