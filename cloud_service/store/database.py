@@ -175,7 +175,14 @@ def _engine(url: str, connections: int) -> Engine:
         is_remote = parsed.get_backend_name() != "sqlite"
         # What was asked is nobody's business in a log that tells of a fault.
         engine = create_engine(parsed, pool_pre_ping=is_remote, hide_parameters=True, **sizes)
-    except (ArgumentError, NoSuchModuleError, ModuleNotFoundError):
+    except ModuleNotFoundError:
+        raise InputError(
+            f"the driver for {parsed.get_backend_name()} is not installed",
+            where="database_url",
+            remedy="For PostgreSQL: pip install 'privet[postgres]', and postgresql+psycopg://USER@HOST/NAME.",
+            number="C010",
+        ) from None
+    except (ArgumentError, NoSuchModuleError):
         raise InputError(
             "not the URL of a database that can be used",
             where="database_url",

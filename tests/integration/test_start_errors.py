@@ -144,6 +144,7 @@ CLOUD: list[Case] = [
     ("C008", lambda p: (p.cloud / "rsa.pem").chmod(0o644)),
     ("C009", lambda p: (p.cloud / "rsa.pem").write_text("no key")),
     ("C010", lambda p: p.setting('database_url = "nonsense"')),
+    ("C010", lambda p: p.setting('database_url = "postgresql+asyncpg://u@127.0.0.1/d"')),
     ("C011", lambda p: p.setting('database_url = "postgresql+psycopg://u@127.0.0.1:1/d"')),
     ("C012", new_database),
     ("C013", migrated_by_a_newer_one),
