@@ -67,6 +67,7 @@ def init(
             f"Made {folder} with the cloud's keys and settings.\n"
             f"Request fingerprint: {spoken(fingerprint)}\n"
             f"Next: give {request} to the trusted authority (privet authority certify), compare the fingerprint,\n"
+            f"choose the database in {folder / 'cloud.toml'}, for membership is kept in it,\n"
             f"then: privet cloud join {folder} --bundle cloud.bundle --root-sha256 FINGERPRINT"
             f"{'' if encrypted else f'{chr(10)}Note: {UNPROTECTED}.'}"
         ),
@@ -117,8 +118,17 @@ def join(
         text=(
             f"Joined {federation.name}, epoch {federation.epoch}, {federation.key_bits}-bit key.\n"
             f"Hospitals: {', '.join(members) or 'none yet'}\n"
-            f"Next: privet cloud token create {folder} --label NAME, then privet cloud serve {folder}"
+            f"{_after_joining(folder, is_first=root is not None)}"
         ),
+    )
+
+
+def _after_joining(folder: Path, *, is_first: bool) -> str:
+    if not is_first:
+        return "A cloud that serves works by it within a second."
+    return (
+        f"Next: privet cloud person add {folder} --name NAME --role coordinator (for programs: privet cloud token "
+        f"create {folder} --label NAME),\nthen privet cloud serve {folder}"
     )
 
 

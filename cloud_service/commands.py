@@ -241,7 +241,11 @@ def _services(folder: Path) -> Iterator[Services]:
     services = prepare(load_settings(folder))
     try:
         yield services
-    except (ConflictError, UnknownThingError) as error:
+    except UnknownThingError as error:
+        raise InputError(
+            str(error), remedy=f"See: privet cloud job list {folder}, privet cloud study list {folder}"
+        ) from None
+    except ConflictError as error:
         raise InputError(str(error)) from None
     finally:
         services.database.dispose()

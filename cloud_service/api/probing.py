@@ -27,7 +27,10 @@ def ask_ready(settings: Settings, seconds: float) -> str:
     except (OSError, http.client.HTTPException) as error:
         if settings.tls_client_required and "CERTIFICATE_REQUIRED" in str(getattr(error, "reason", "")):
             return where  # it speaks, and lets nobody in without a client certificate, not even this check
-        raise TemporaryError(f"no cloud answers at {where} ({type(error).__name__})") from None
+        raise TemporaryError(
+            f"no cloud answers at {where} ({type(error).__name__}): start it with privet cloud serve FOLDER, which "
+            "says what keeps it from starting"
+        ) from None
     if status != _READY:
         raise TemporaryError(f"the cloud at {where} answers, and cannot work now: see its log")
     return where

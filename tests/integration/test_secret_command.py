@@ -123,7 +123,9 @@ def test_plans_that_cannot_be_are_refused(
 def test_what_is_not_there_is_told(federation: RealFederation, capsys: pytest.CaptureFixture[str]) -> None:
     folder = federation.cloud_folder
     assert "no study" in json.dumps(refused(capsys, "cloud", "job", "create", folder, "--study", "nothing"))
-    assert "no such job" in json.dumps(refused(capsys, "cloud", "job", "show", folder, "ab" * 16))
+    unknown = json.dumps(refused(capsys, "cloud", "job", "show", folder, "ab" * 16))
+    assert "no such job" in unknown
+    assert "privet cloud job list" in unknown
     nonsense = federation.folder / "nonsense.json"
     nonsense.write_text("{}")
     words = ("--id", "x", "--question", "y", "--schema", nonsense)
