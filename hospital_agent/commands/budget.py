@@ -20,7 +20,10 @@ def budget(folder: Folder) -> Report:
     document = budget_document(folder)
     limit = document["limit"]
     what = "each version of the records" if limit["for"] == "snapshot" else "all records together"
-    lines = [f"Budget of {what}: epsilon {limit['epsilon']} at delta {limit['delta']}."]
+    lines = [
+        f"Budget of {what}: epsilon {limit['epsilon']} at delta {limit['delta']}.",
+        "Epsilons do not add up: the share in % is of what does (rho of zCDP).",
+    ]
     for records in document["records"]:
         lines += _records_lines(records)
     if not document["records"]:
