@@ -123,7 +123,8 @@ def rotate(
         typer.Option(
             "--threshold",
             help="Of key mode threshold: how many agents open a sum together. All of them by default; fewer let a job "
-            "go on without a silent one, and keep the promise only while 2 T - H of H agents are honest.",
+            "go on without a silent one, and keep the promise only while fewer than 2 T - H of the H agents work "
+            "against the others.",
         ),
     ] = None,
     out: Out = None,
