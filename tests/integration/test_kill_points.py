@@ -23,8 +23,11 @@ from tests.support.weighted_clinic import pooled_tree, write_files
 HOSPITALS = ("h1", "h2", "h3")
 PLANS: dict[str, dict[str, Any]] = {
     "ppsdt": {"max_shrinks": 0},
+    "threshold": {"max_shrinks": 0},
     "id3": {"mode": "id3", "secret": {"compute_parties": list(HOSPITALS)}},
 }
+KEYS: dict[str, dict[str, Any]] = {"threshold": {"bits": 2048, "threshold": 3}}
+"""Of modes that a toy key is not enough for."""
 
 
 def start(federation: LocalFederation, mode: str) -> str:
@@ -48,7 +51,7 @@ def check(federation: LocalFederation, job: str, mode: str) -> None:
         assert entry.status is JobStatus.COMPLETE, f"{name}: {entry.reason}"
         model = hospital.model(job)
         assert model.tree_sha256 == expected.sha256
-        if model.tree is not None and mode == "ppsdt":
+        if model.tree is not None and mode != "id3":
             assert model.tree.to_json(with_counts=True) == expected.to_json(with_counts=True)
         check_agent(hospital.folder)
     check_cloud(url)
@@ -61,7 +64,9 @@ def tell(what: str, deaths: int, mortal: Mortal) -> None:
 
 
 def kill_cloud(folder: Path, url: str, mode: str, moment: Moment, every: int = 1) -> int:
-    with local_federation(folder, HOSPITALS, url, start=False, port=free_port()) as federation:
+    with local_federation(
+        folder, HOSPITALS, url, start=False, port=free_port(), **KEYS.get(mode, {})
+    ) as federation:
         for hospital in federation.hospitals.values():
             hospital.configure()
         job = start(federation, mode)
@@ -78,7 +83,7 @@ def kill_cloud(folder: Path, url: str, mode: str, moment: Moment, every: int = 1
 
 
 def kill_agent(folder: Path, mode: str, moment: Moment, every: int = 1) -> int:
-    with local_federation(folder, HOSPITALS, start=False) as federation:
+    with local_federation(folder, HOSPITALS, start=False, **KEYS.get(mode, {})) as federation:
         job = start(federation, mode)
         victim, *others = federation.hospitals.values()
         for hospital in others:

@@ -108,11 +108,17 @@ def test_each_statement_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_each_statement_of_each_step_of_the_cloud(database_url: str, tmp_path: Path) -> None:
+def test_each_statement_on_postgres(postgres_url: str, tmp_path: Path) -> None:
+    assert fail_at_cloud(tmp_path / "federation", postgres_url, anew=False).failed.total() > 30
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_statements_of_each_step_of_the_cloud(database_url: str, tmp_path: Path) -> None:
     assert fail_at_cloud(tmp_path / "federation", database_url, anew=True).failed.total() > 100
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_each_statement_of_each_step_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_statements_of_each_step_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fail_at_agent(tmp_path / "federation", monkeypatch, anew=True).failed.total() > 100

@@ -4,7 +4,7 @@
     with failing_journal(hospital) as faults: ...       # an agent's
 
 A transaction is known by the code that began it and, where `anew`, by how many of jobs were committed before: then
-every step of a job fails at each of its statements, its commit included.
+each step of a job fails at every fourth of its statements, commits included; what only reads fails by its code alone.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ from tests.support.lives import writes_of_a_job
 Site = tuple[str, ...]
 _PLACE = "fault_place"
 _FRAMES = 3
+_STRIDE = 4
+"""Of a step of a job every fourth statement fails, beginning with another one at the next step."""
 _START = "._check_own_certificate"
 """What an agent reads before it works, and may refuse to begin over."""
 
@@ -39,7 +41,7 @@ _START = "._check_own_certificate"
 class SqlFaults:
     """`failed`: how many statements of each place in the code have failed. `is_on`: set False to end it.
 
-    `rooms`: the packages whose code tells transactions apart; `anew`: a job's commit makes all places new.
+    `rooms`: the packages whose code tells transactions apart; `anew`: a job's commit makes all places that write new.
     """
 
     rooms: tuple[str, ...]
@@ -50,7 +52,7 @@ class SqlFaults:
     _passed: Counter[tuple[Site, int]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def is_due(self, place: dict[str, Any]) -> bool:
+    def is_due(self, place: dict[str, Any], writes: bool) -> bool:
         """Whether the next statement of a transaction fails. Args: place: what is remembered of the transaction."""
         with self._lock:
             if not self.is_on:
@@ -59,8 +61,10 @@ class SqlFaults:
                 site = self._site()
                 if any(name.endswith(_START) for name in site):
                     return False
-                key = site, self.commits if self.anew else 0
-                place.update(site=site, count=0, key=key, victim=self._passed[key])
+                key = site, self.commits if self.anew and writes else 0
+                stride = _STRIDE if self.anew and writes else 1
+                victim = key[1] % stride + stride * self._passed[key]
+                place.update(site=site, count=0, key=key, victim=victim)
             due = bool(place["count"] == place["victim"])
             place["count"] += 1
             if due:
@@ -86,14 +90,14 @@ def failing_database(database: Database, *, anew: bool = False) -> Iterator[SqlF
 
     def execute(connection: Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
         place = connection.info.setdefault(_PLACE, {})
-        place_is_due = faults.is_due(place)
+        place_is_due = faults.is_due(place, _writes(connection))
         if writes_of_a_job(statement):
             connection.info["fault_writes"] = True
         if place_is_due:
             _fail(connection)
 
     def commit(connection: Connection) -> None:
-        if faults.is_due(connection.info.setdefault(_PLACE, {})):
+        if faults.is_due(connection.info.setdefault(_PLACE, {}), _writes(connection)):
             _fail(connection)
         faults.commits += bool(connection.info.pop("fault_writes", False))
         connection.info.pop(_PLACE, None)
@@ -136,7 +140,11 @@ def failing_journal(
             is_asked = statement != "ROLLBACK" and not statement.startswith("PRAGMA")
             if not self.in_transaction:
                 self.place = {}
-            if is_own and is_asked and faults.is_due(self.place):
+            if (
+                is_own
+                and is_asked
+                and faults.is_due(self.place, self.in_transaction or statement.startswith("BEGIN"))
+            ):
                 raise _input_output_error()
             cursor = super().execute(statement, *values)
             faults.commits += statement == "COMMIT"
@@ -154,6 +162,10 @@ def failing_journal(
         yield faults
     finally:
         faults.is_on = False
+
+
+def _writes(connection: Connection) -> bool:
+    return bool(connection.get_execution_options().get("privet_writes"))
 
 
 def _input_output_error() -> sqlite3.OperationalError:
