@@ -92,15 +92,16 @@ def remove(
     """Drop a member from the federation's list; certify its request again to take that back."""
     vault = Vault.open(folder)
     written = ceremony.remove(vault, member, out=out or vault.out, now=_now())
-    headline = describing.headline([member], "Removed")
+    meaning = ""
     if rotate_key:
         # Killed in between, the member is out and `rotate` alone does the rest, as the warnings of `show` say.
         written = ceremony.rotate(vault, key_bits=None, out=out or vault.out, now=_now())
-        headline += (
-            f" Epoch {written.federation.epoch}: a new key for those who stay.\n"
+        meaning = (
+            f"Epoch {written.federation.epoch}: a new key for those who stay.\n"
             "Jobs that run under the old key among them go on; what the old key has closed stays readable to its "
-            "holders, so to the one that left too: its own old studies."
+            "holders, so to the one that left too: its own old studies.\n"
         )
+    headline = describing.headline([member], "Removed", meaning)
     return describing.handed_out(vault, written, _now(), headline=headline)
 
 

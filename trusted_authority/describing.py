@@ -173,9 +173,9 @@ def question(request: Request) -> str:
     )
 
 
-def headline(ids: Sequence[str], doing: str) -> str:
-    """One line that says what happened to whom."""
-    return f"{doing} {', '.join(ids)}. Hand out, by any way that arrives whole:"
+def headline(ids: Sequence[str], doing: str, meaning: str = "") -> str:
+    """What happened to whom, and what that means, before the list of files to hand out."""
+    return f"{doing} {', '.join(ids)}. {meaning}Hand out, by any way that arrives whole:"
 
 
 def _threshold_lines(federation: Federation) -> list[str]:
