@@ -45,7 +45,9 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
 
 def line_of(document: Mapping[str, Any]) -> str:
     """The job in one line."""
-    failure = f" ({document['failure']})" if document["failure"] else ""
+    # With too few left, a job ends as one whose deadline passed: who said no is what a person needs to know.
+    declined = f", declined by {', '.join(document['declined'])}" if document["declined"] else ""
+    failure = f" ({document['failure']}{declined})" if document["failure"] else ""
     waits = f"; waits for {', '.join(document['waiting_for'])}" if document["waiting_for"] else ""
     paused = ", paused" if document["paused"] else ""
     return f"{document['job']}  {document['study']}  {document['profile']}  {document['state']}{failure}{paused}{waits}"
