@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections import Counter as Tally
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,11 +89,10 @@ class Figures:
         """What was counted, then what is looked up now."""
         yield from self.registry.collect()
         with Journal.open(self.folder) as journal:
-            statuses = Tally(entry.status for entry in journal.jobs())
-            queued = len(journal.pending())
+            statuses, queued = journal.status_counts(), journal.pending_count()
         jobs = GaugeMetricFamily("privet_agent_jobs", "Jobs in the journal by status.", labels=["state"])
         for status in JobStatus:
-            jobs.add_metric([status.value], statuses[status])
+            jobs.add_metric([status.value], statuses.get(status.value, 0))
         yield jobs
         yield _gauge("privet_agent_queued_messages", "Own messages that the cloud has not answered.", queued)
         if self._contact is not None:

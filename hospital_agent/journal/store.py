@@ -122,6 +122,10 @@ class Journal:
         )
         return [self._job_entry(row) for row in rows]
 
+    def status_counts(self) -> dict[str, int]:
+        """How many jobs have each status that occurs; reads none of them."""
+        return dict(self.connection.execute("SELECT status, COUNT(*) FROM jobs GROUP BY status").fetchall())
+
     def find(self, prefix: str) -> JobEntry:
         """The one job whose id begins so. Raises: InputError: none, or several."""
         found = [entry for entry in self.jobs() if entry.job.startswith(prefix)] if prefix else []
@@ -185,6 +189,10 @@ class Journal:
     def pending(self) -> list[OutgoingMessage]:
         """What is not acknowledged yet, in the order of sending."""
         return self._messages("WHERE state = 'pending' ORDER BY id")
+
+    def pending_count(self) -> int:
+        """How many those are; reads none of them."""
+        return int(self._one("SELECT COUNT(*) FROM outbox WHERE state = 'pending'")[0])
 
     def answered(self) -> dict[str, int]:
         """For each job the next own `seq` after the last one that the cloud has answered with a receipt."""
