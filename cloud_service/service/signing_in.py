@@ -109,8 +109,10 @@ class SignIn:
         """
         row = self._own(name, password, address)
         passwords.check_password(new, name)
+        kept = passwords.hash_password(new)
         with self.database.write() as connection:
-            people.change_person(connection, row.name, {"password": passwords.hash_password(new)})
+            _require_unchanged(connection, row)
+            people.change_person(connection, row.name, {"password": kept})
             people.end_sessions_of(connection, row.name)
             people_log.record(connection, row.name, "password_changed", row.name, self.clock())
 
@@ -123,6 +125,7 @@ class SignIn:
         if row.is_enrolled:
             raise ConflictError("you have a second factor; the operator can reset it")
         with self.database.write() as connection:
+            _require_unchanged(connection, row)
             enrolment = self._enrol(connection, row.name)
             people_log.record(connection, row.name, "second_factor_shown", row.name, self.clock())
         return enrolment
@@ -152,7 +155,16 @@ class SignIn:
 
 
 def _is_unchanged(connection: Connection, row: Row[Any]) -> bool:
-    """Whether the account is still as it was when the password was tried, and not disabled."""
-    now = people.person(connection, row.name)
+    """Whether the account is still as it was when the password was tried, and not disabled.
+
+    It stays so until the transaction ends; who changes it then waits, and ends what was opened here.
+    """
+    now = people.person(connection, row.name, lock=True)
     kept = ("password", "scopes", "hospital", "second_factor", "is_enrolled")
     return now is not None and now.disabled is None and all(now._mapping[k] == row._mapping[k] for k in kept)
+
+
+def _require_unchanged(connection: Connection, row: Row[Any]) -> None:
+    """Raises: NotSignedInError: the operator has changed the account since its password was tried."""
+    if not _is_unchanged(connection, row):
+        raise NotSignedInError("the account was changed meanwhile; sign in again")

@@ -29,6 +29,7 @@ _PAGE: Final = 1000
 _CHAIN_LOCK: Final = 0x70656F70
 """Key of the PostgreSQL advisory lock under which the log grows, whichever replica appends."""
 _PERSON: Final = select(_PEOPLE).where(_P.name == bindparam("who"))
+_PERSON_LOCKED: Final = _PERSON.with_for_update()
 _ALL_PEOPLE: Final = select(_PEOPLE).order_by(_P.name)
 _SESSION: Final = select(_SESSIONS).where(_S.sha256 == bindparam("hash"))
 _SEEN: Final = update(_SESSIONS).where(_S.sha256 == bindparam("hash")).values(seen=bindparam("now"))
@@ -49,9 +50,9 @@ _RECORDS_AFTER: Final = (
 )
 
 
-def person(connection: Connection, name: str) -> Row[Any] | None:
-    """A local account, disabled ones as well."""
-    return connection.execute(_PERSON, {"who": name}).one_or_none()
+def person(connection: Connection, name: str, *, lock: bool = False) -> Row[Any] | None:
+    """A local account, disabled ones as well. Args: lock: nobody else may change it before this transaction ends."""
+    return connection.execute(_PERSON_LOCKED if lock else _PERSON, {"who": name}).one_or_none()
 
 
 def all_people(connection: Connection) -> list[Row[Any]]:

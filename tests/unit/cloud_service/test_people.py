@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,7 +23,7 @@ from cloud_service.service.people import People, build_people
 from cloud_service.service.permissions import Permission, Role, caller_of, check_scopes
 from cloud_service.service.rates import RateLimitedError, Rates
 from cloud_service.service.refusals import NotSignedInError
-from cloud_service.service.sessions import SignedIn
+from cloud_service.service.sessions import Sessions, SignedIn
 from cloud_service.service.signing_in import Enrolment
 from cloud_service.service.tokens import MAX_DAYS, Tokens
 from cloud_service.settings import Settings
@@ -211,3 +213,52 @@ def test_who_sees_one_hospital_has_no_permission_that_looks_beyond_it(permission
     else:
         with pytest.raises(InputError, match="look at all hospitals"):
             check_scopes([permission], "h1")
+
+
+def test_who_is_disabled_while_signing_in_has_no_session(
+    people: People, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people.accounts.add("ana", PASSWORD, ["analyst"], None)
+    is_checked, open_session = threading.Event(), Sessions.open
+
+    def slowly(*arguments: Any) -> SignedIn:
+        is_checked.set()
+        time.sleep(0.5)  # for whoever does not wait for this transaction
+        return open_session(*arguments)
+
+    monkeypatch.setattr(Sessions, "open", slowly)
+
+    def disable() -> None:
+        assert is_checked.wait(30)
+        people.accounts.disable("ana")
+
+    thread = threading.Thread(target=disable)
+    thread.start()
+    found = people.sign_in.sign_in("ana", PASSWORD, "", "::1")
+    thread.join()
+    assert isinstance(found, SignedIn)
+    assert people.sign_in.sessions.find(found.token) is None
+
+
+@pytest.mark.parametrize("change", ["password", "second factor"])
+def test_what_the_operator_resets_meanwhile_stays_reset(
+    people: People, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """Who knows the old password is a moment too late."""
+    people.accounts.add("ana", PASSWORD, ["analyst"], None)
+    is_password, reset = passwords.is_password, "another four words in a row"
+
+    def meanwhile(kept: str | None, password: str) -> bool:
+        right = is_password(kept, password)
+        monkeypatch.setattr(passwords, "is_password", is_password)
+        people.accounts.reset_password("ana", reset)
+        return right
+
+    monkeypatch.setattr(passwords, "is_password", meanwhile)
+    attempts: dict[str, Callable[[str], object]] = {
+        "password": partial(people.sign_in.change_password, "ana", PASSWORD, "words of the attacker"),
+        "second factor": partial(people.sign_in.add_second_factor, "ana", PASSWORD),
+    }
+    with pytest.raises(NotSignedInError, match="changed meanwhile"):
+        attempts[change]("::1")
+    assert isinstance(people.sign_in.sign_in("ana", reset, "", "::1"), SignedIn)
