@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from cloud_service.service.admission import Admission
@@ -14,6 +14,7 @@ from cloud_service.service.rates import Rates
 from cloud_service.store import outbox
 from cloud_service.store.database import Database
 from cloud_service.store.outbox import InboxMessage
+from cloud_service.store.recent import RecentMessages
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId, JobId
 from shared.protocol.history import read_seen
@@ -33,6 +34,7 @@ class InboxDoor:
     presence: Presence
     history: History
     clock: Callable[[], int]
+    recent: RecentMessages = field(default_factory=RecentMessages)
 
     def caller(self, header: str, after: int) -> AgentId:
         """Whose poll it is. Args: after: the cursor in the request, which the signed claim must name too.
@@ -65,7 +67,9 @@ class InboxDoor:
     def waiting(self, agent: AgentId, after: int) -> list[InboxMessage]:
         """The next messages beyond the cursor, within the limits of one answer."""
         with self.database.read() as connection:
-            return outbox.waiting(connection, agent, after, items=_MAX_ITEMS, max_bytes=_MAX_BYTES)
+            return outbox.waiting(
+                connection, agent, after, items=_MAX_ITEMS, max_bytes=_MAX_BYTES, recent=self.recent
+            )
 
 
 def as_json(messages: list[InboxMessage]) -> bytes:

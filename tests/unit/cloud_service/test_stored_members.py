@@ -36,7 +36,8 @@ def database(database_url: str) -> Iterator[Database]:
 def stored_job(database: Database, number: int = 1) -> str:
     """A job that collects, to which the first of the hospitals has contributed."""
     manifest = PARTIES.manifest(SCHEMA, job=f"{number:032x}")
-    job = coordinator.create(manifest, PARTIES.certificates, 1).job
+    certificates = {agent: PARTIES.certificates[agent] for agent in NAMES}
+    job = coordinator.create(manifest, certificates, 1).job
     begun = {
         agent: replace(m, contributed="ab" * 32 if agent == NAMES[0] else None)
         for agent, m in job.members.items()
