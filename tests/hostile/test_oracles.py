@@ -229,6 +229,7 @@ def told(lines: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_what_a_clock_tells_of_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     lines = []
     for name, drawn, work, causes in (
@@ -256,13 +257,14 @@ def test_what_a_clock_tells_of_seeds(capsys: pytest.CaptureFixture[str]) -> None
         kinds = drawn(random.Random(1))
         for first, second in causes:
             pair = (refused(work, kinds[first]), refused(work, kinds[second]))
-            lines.append(report(f"{name}, {first} against {second}", *in_turns(*pair, 5 * SAMPLES)))
+            lines.append(report(f"{name}, {first} against {second}", *in_turns(*pair, SAMPLES)))
         same = refused(work, kinds["noise"])
-        lines.append(report(f"{name}, the same twice", *in_turns(same, same, 5 * SAMPLES)))
+        lines.append(report(f"{name}, the same twice", *in_turns(same, same, SAMPLES)))
     told(lines, capsys)
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_what_a_clock_tells_of_people(peopled: CloudUnderTest, capsys: pytest.CaptureFixture[str]) -> None:
     def asking(cause: str) -> Callable[[], object]:
         return lambda: sign_in(peopled, *WRONG_SIGN_INS[cause])
