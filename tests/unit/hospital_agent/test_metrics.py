@@ -8,6 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hospital_agent.cloud import Exchange
+from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.local_api import Library, create_app
 from hospital_agent.metrics import Figures, add_metrics
 from hospital_agent.models import Shelf
@@ -42,6 +43,15 @@ def test_every_name_and_label_is_on_the_list(figures: Figures) -> None:
     assert seen.value("privet_agent_requests_total", type="contribution", status="none") == 1
     assert seen.value("privet_agent_request_seconds_count") == 3, "a poll's wait would hide the rest"
     assert seen.value("privet_agent_contact_age_seconds") == 0
+
+
+def test_jobs_are_counted_by_status(figures: Figures, tmp_path: Path) -> None:
+    with Journal.open(tmp_path) as journal, journal.transaction():
+        for number, status in enumerate([JobStatus.ACTIVE, JobStatus.FAILED, JobStatus.FAILED]):
+            journal.put_job(JobEntry(f"{number:032x}", "00" * 32, "study", "question", b"offer", status))
+    seen = read_scrape(figures.page().decode())
+    counted = {status: seen.value("privet_agent_jobs", state=status.value) for status in JobStatus}
+    assert counted == {**dict.fromkeys(JobStatus, 0), JobStatus.ACTIVE: 1, JobStatus.FAILED: 2}
 
 
 def test_before_the_first_contact_and_certificate_nothing_is_made_up(tmp_path: Path) -> None:
