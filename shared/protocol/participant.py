@@ -100,7 +100,7 @@ def receive(participation: Participation, sealed: Sealed, keys: HospitalKeys) ->
     envelope = sealed.envelope
     verify(sealed, cloud_key(participation.manifest, keys.trust))
     if (
-        envelope.mh != participation.mh
+        (envelope.job, envelope.mh) != (participation.manifest.job, participation.mh)
         or envelope.sender != CLOUD
         or envelope.to not in (EVERYONE, participation.own)
     ):
