@@ -36,7 +36,7 @@ class SignInIn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    name: Annotated[str, Field(min_length=1, max_length=64, examples=["ana"])]
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^\x00]+$", examples=["ana"])]
     password: Annotated[SecretStr, Field(min_length=1, max_length=256, examples=["four words in a row"])]
     code: Annotated[SecretStr, Field(max_length=16, examples=["123456"])] = SecretStr("")
 
