@@ -134,7 +134,7 @@ class Doctor:
 
         if Protection.of(self._folder).is_on:
             return "the private files are encrypted, and their key is at hand"
-        return "the private files are not encrypted (privet cloud protect would); see that the disk is"
+        return "the private files are not encrypted (privet cloud protect would): the disk should be"
 
     def tls(self) -> str:
         """The certificate for the cloud's address, now and in two weeks."""

@@ -151,7 +151,7 @@ class Doctor:
 
         if Protection.of(self._folder).is_on:
             return "the private files are encrypted, and their key is at hand"
-        return "the private files are not encrypted (privet agent protect would); see that the disk is"
+        return "the private files are not encrypted (privet agent protect would): the disk should be"
 
     def certificate(self) -> str:
         """The own certificate, today and in a month."""
