@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
-from cloud_service.service import people_log
+from cloud_service.service import acts, people_log
 from cloud_service.service.passwords import check_password, hash_password
 from cloud_service.service.permissions import Role, check_scopes
 from cloud_service.store import people
@@ -41,8 +41,13 @@ class Accounts:
 
     def add(self, name: str, password: str, roles: Collection[str], hospital: str | None) -> Account:
         """A new account. Raises: InputError: the name is taken or none, a weak password, roles that do not fit."""
-        if not is_valid_id(name):
-            raise InputError("a name has 1 to 64 of a-z, 0-9 and -", where="--name", remedy="Choose another.")
+        # In the log of acts `operator` is whoever is at the cloud's own machine.
+        if not is_valid_id(name) or name == acts.OPERATOR:
+            raise InputError(
+                f"a name has 1 to 64 of a-z, 0-9 and -, and is not {acts.OPERATOR}, cloud or all",
+                where="--name",
+                remedy="Choose another.",
+            )
         _check_roles(roles, hospital)
         check_password(password, name)
         scopes, now = " ".join(sorted(roles)), self.clock()

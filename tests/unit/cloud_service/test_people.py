@@ -262,3 +262,9 @@ def test_what_the_operator_resets_meanwhile_stays_reset(
     with pytest.raises(NotSignedInError, match="changed meanwhile"):
         attempts[change]("::1")
     assert isinstance(people.sign_in.sign_in("ana", reset, "", "::1"), SignedIn)
+
+
+@pytest.mark.parametrize("name", ["operator", "cloud", "all", "Ana", ""])
+def test_names_that_mean_somebody_else_in_logs_are_refused(people: People, name: str) -> None:
+    with pytest.raises(InputError, match="and is not operator"):
+        people.accounts.add(name, PASSWORD, ["analyst"], None)
