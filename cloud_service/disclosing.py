@@ -51,7 +51,10 @@ def dossier(
     study: Annotated[str, typer.Argument(help="The study's id.", metavar="STUDY")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the two files.")],
 ) -> Report:
-    """Write a study's dossier for an ethics board, as JSON and as one HTML page. It holds no counts of records."""
+    """Write a study's dossier for an ethics board, as JSON and as one HTML page.
+
+    It holds no tree and no count of records with some property; of secret jobs, how many records were shared.
+    """
     from shared.protocol.disclosure_page import dossier_page
 
     with _services(folder) as services:

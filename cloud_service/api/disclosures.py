@@ -56,7 +56,10 @@ def ledger(request: Request, services: Use, _caller: Reader, job_id: str) -> Res
     responses={**_BOTH, **responses(401, 403, 404, 429, 503)},
 )
 def dossier(request: Request, services: Use, caller: Reader, study_id: str) -> Response:
-    """Question, answers, rules, ledgers of all jobs, keys, certificates and log heads; no counts of records."""
+    """Question, answers, rules, ledgers of all jobs, keys, certificates and log heads.
+
+    No trees and no counts of records with some property; of secret jobs, how many records were shared.
+    """
     return _answer(request, services.dossiers.of_study(study_id, hospital=caller.hospital), dossier_page)
 
 

@@ -1,6 +1,7 @@
 """A study's dossier for an ethics board: what was asked, who agreed, who learned what, and by which keys and programs.
 
-No counts of records and no trees: fingerprints only. The page of it is made by `shared.protocol.disclosure_page`.
+No trees, only their fingerprints, and no count of records with some property; of secret jobs, how many records were
+shared, as all members are told. The page of it is made by `shared.protocol.disclosure_page`.
 """
 
 from __future__ import annotations
