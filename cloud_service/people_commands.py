@@ -127,8 +127,12 @@ def add_person(
     """Make an account. The person signs in with name, password and, where the role needs it, a code."""
     with _accounts_of(folder) as kept:
         account = kept.add(name, _password(password_stdin), [one.value for one in role], hospital)
+        doubt = _doubt(kept, hospital)
     return _told(
-        account, f"{name} is added.", "Next: POST /v1/sign-in shows the second factor once, if needed."
+        account,
+        f"{name} is added.",
+        "Next: POST /v1/sign-in shows the second factor once, if needed.",
+        *doubt,
     )
 
 
@@ -237,6 +241,20 @@ def _line(account: Account) -> str:
 
 def _told(account: Account, *sentences: str) -> Report:
     return Report(document=_document(account), text="\n".join((*sentences, _line(account))))
+
+
+def _doubt(kept: Accounts, hospital: str | None) -> list[str]:
+    """A mistyped hospital makes an account that sees nothing; one that is still to come is nothing wrong."""
+    from cloud_service.store import directory
+
+    if hospital is None:
+        return []
+    with kept.database.read() as connection:
+        if directory.hospital(connection, hospital) is not None:
+            return []
+    return [
+        f"Note: no hospital {hospital} has registered here so far; until one does, this person sees nothing."
+    ]
 
 
 def _of(hospital: str | None) -> str:

@@ -73,6 +73,10 @@ def test_accounts_from_first_to_last(folder: Path, capsys: Capture, typed: Any) 
     assert privet(capsys, *person, "reset-password", folder, "--name", "ana", "--password-stdin")[0] == 0
     assert run(["cloud", "person", "list", str(folder)]) == 0
     assert "ana: steward of h1; no second factor yet" in capsys.readouterr().out
+    typed(PASSWORD)
+    add = ["cloud", "person", "add", str(folder), "--name", "eva", "--role", "steward", "--hospital", "h9"]
+    assert run([*add, "--password-stdin"]) == 0
+    assert "no hospital h9 has registered here so far" in capsys.readouterr().out
     files = b"".join(path.read_bytes() for path in folder.iterdir() if path.is_file())
     assert (PASSWORD.encode() in files, b"$argon2id$" in files) == (False, True)
 
