@@ -119,7 +119,9 @@ def confirm(question: str, *, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise InputError(f"not confirmed: {question}", remedy="Add --yes, or run it at a terminal.")
+        raise InputError(
+            f"not confirmed: {question.removesuffix(' Go on?')}", remedy="Add --yes, or run it at a terminal."
+        )
     if not typer.confirm(question, err=True):
         raise InputError("not confirmed, so nothing was changed", remedy="Run the command again to go on.")
 
