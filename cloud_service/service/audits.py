@@ -15,6 +15,8 @@ from shared.ids import CLOUD
 from shared.protocol.audit_file import Header, RecordLine, export
 from shared.protocol.envelopes import Signer
 from shared.wire.base import encode_base64url
+from shared.wire.envelope import MessageType
+from shared.wire.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,16 @@ class Audits:
     clock: Callable[[], int]
 
     def of_job(self, job_id: str) -> Iterator[bytes]:
-        """The log of a job, with the members' signed messages that are still kept. Raises: UnknownThingError."""
+        """The log of a job, with the members' signed messages that are still kept and show no tree.
+
+        Raises: UnknownThingError.
+        """
         with self.database.read() as connection:
             stored = jobs.load(connection, job_id)
             if stored is None:
                 raise UnknownThingError("there is no such job")
             entries = journal.audit(connection, job_id)
-            kept = messages.kept(connection, job_id)
+            kept = messages.kept(connection, job_id, without=_with_trees(stored.job.manifest))
         members = {
             str(agent): encode_base64url(member.certificate) for agent, member in stored.job.members.items()
         }
@@ -71,6 +76,12 @@ class Audits:
             version=version("privet"),
             exported=self.clock(),
         )
+
+
+def _with_trees(manifest: Manifest) -> tuple[MessageType, ...]:
+    """Kinds of messages in which members show the tree: who reads logs need not be one who may read it."""
+    published = (MessageType.ATTEST,) if manifest.publish_tree else ()
+    return published + ((MessageType.NOTIFY,) if manifest.profile == "paper" else ())
 
 
 def _line(entry: Entry) -> RecordLine:

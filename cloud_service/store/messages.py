@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -114,9 +115,13 @@ def add(
     connection.execute(_ADD, row)
 
 
-def kept(connection: Connection, job: str) -> list[bytes]:
-    """The members' messages of a job whose bytes are still here, in order; none of what is made of ciphertexts."""
-    return [bytes(raw) for raw in connection.scalars(_RAW, {"job": job})]
+def kept(connection: Connection, job: str, without: Collection[MessageType] = ()) -> list[bytes]:
+    """The members' messages of a job whose bytes are still here, in order; none of what is made of ciphertexts.
+
+    Args: without: kinds to leave out as well.
+    """
+    query = _RAW.where(_IN.type.not_in([kind.value for kind in without]))
+    return [bytes(raw) for raw in connection.scalars(query, {"job": job})]
 
 
 def digest(raw: bytes) -> str:

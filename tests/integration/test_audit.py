@@ -109,6 +109,16 @@ def place(records: Records, **wanted: object) -> int:
     return next(n for n, record in enumerate(records) if wanted.items() <= record.items())
 
 
+def test_a_log_shows_no_tree_though_it_is_published(exported: Exported) -> None:
+    services = exported.federation.cloud.services
+    tree, _ = services.results.tree(exported.job)
+    content = exported.files["cloud"].read_bytes()
+    bodies = [json.loads(message)["envelope"]["body"] for message in read("cloud", content).messages]
+    assert bodies
+    assert [body for body in bodies if body.get("tree") is not None] == []
+    assert tree.canonical() not in content.replace(b"\\", b"")
+
+
 def test_honest_logs_tell_one_story(exported: Exported, capsys: pytest.CaptureFixture[str]) -> None:
     root = fingerprint(exported.federation.cloud.parties.root)
     code, document = verify(capsys, *exported.files.values(), root_sha256=root)
@@ -164,7 +174,7 @@ def _edit(
 
 
 def _edit_message(lines: list[bytes]) -> None:
-    at = next(n for n, line in enumerate(lines) if line.startswith(b'{"message"') and b"attest" in line)
+    at = next(n for n, line in enumerate(lines) if line.startswith(b'{"message"') and b"job_accept" in line)
     lines[at] = lines[at].replace(b'\\"attempt\\":0', b'\\"attempt\\":1')
 
 
