@@ -195,7 +195,7 @@ def restore(
         },
         text=(
             f"Restored what was there at {_moment(restored.manifest.time)}. {before}"
-            f"Jobs ended as history_lost: {', '.join(restored.lost) or 'none'}. Begin them anew.\n"
+            f"Jobs ended as history_lost: {', '.join(restored.lost) + '. Begin them anew' if restored.lost else 'none'}.\n"
             "What was changed since then is as it was: look at tokens that were revoked, people that were removed,\n"
             "studies that were closed, approvals that were withdrawn. Import the newest bundle (privet cloud join)."
         ),
@@ -241,6 +241,10 @@ def purge(
     yes: Yes = False,
 ) -> Report:
     """Delete the messages and events of jobs that are over, before their time. It cannot be undone."""
+    import sys
+
+    import structlog
+
     from cloud_service.service import acts
     from cloud_service.service.retention import Retention
     from cloud_service.service.services import unix_time
@@ -265,6 +269,8 @@ def purge(
                 else "See privet cloud job list.",
             )
         confirm(f"Messages and events of {len(chosen)} jobs are gone for good then. Go on?", yes=yes)
+        # Standard output is the report's alone.
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
         purging = Retention(database, 0, unix_time)
         done = [name for name in chosen if purging.clear(name, acts.OPERATOR)]
         database.forget_deleted()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_a_running_job_keeps_its_messages(cloud: CloudUnderTest) -> None:
     assert counts(cloud, GONE)["outbox"] == 1
 
 
-def test_purge(tmp_path: Path) -> None:
+def test_purge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running_cloud(tmp_path, hospitals=NAMES, bits=512) as cloud:
         (tmp_path / "cloud.toml").touch()
         cloud.study(SCHEMA)
@@ -87,7 +88,9 @@ def test_purge(tmp_path: Path) -> None:
         assert run([*purge, "--job", running, "--yes"]) != 0
         assert run([*purge, "--yes"]) != 0
         assert counts(cloud, GONE)["messages_in"] > 0
-        assert run([*purge, "--job", job, "--yes"]) == 0
+        capsys.readouterr()
+        assert run([*purge, "--job", job, "--yes", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == {"purged": [job]}, "the log is not on standard output"
         assert counts(cloud, ("messages_in",)) == {"messages_in": 0}
         cloud.people.post(f"/v1/jobs/{running}/cancel")
         assert run([*purge, "--study", "study", "--yes"]) == 0
