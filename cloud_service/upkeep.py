@@ -186,6 +186,7 @@ def restore(
             )
         restored = backups.put_back(database, source, kept, signer, now)
     before = f"What was there is in {kept}.\n" if kept.exists() else ""
+    lost = f"{', '.join(restored.lost)}. Begin them anew" if restored.lost else "none"
     return Report(
         document={
             "restored": restored.manifest.sha256,
@@ -195,7 +196,7 @@ def restore(
         },
         text=(
             f"Restored what was there at {_moment(restored.manifest.time)}. {before}"
-            f"Jobs ended as history_lost: {', '.join(restored.lost) + '. Begin them anew' if restored.lost else 'none'}.\n"
+            f"Jobs ended as history_lost: {lost}.\n"
             "What was changed since then is as it was: look at tokens that were revoked, people that were removed,\n"
             "studies that were closed, approvals that were withdrawn. Import the newest bundle (privet cloud join)."
         ),
