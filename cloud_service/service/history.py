@@ -75,7 +75,8 @@ class History:
             ahead = row is None or _is_ahead(claim, row["chain_seq"], row["answered"])
             if ahead or (row is not None and _is_gone(row)):
                 lost.append(JobId(claim.job))
-            if ahead and row is not None and row["state"] not in _OVER:
+            # Who takes no part may say what it likes: others' jobs do not depend on it.
+            if ahead and row is not None and row["takes_part"] and row["state"] not in _OVER:
                 self._alert(agent, [JobId(claim.job)])
                 self.lose(JobId(claim.job), agent, raw)
         return lost

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, bindparam, insert, select, text
+from sqlalchemy import Connection, RowMapping, bindparam, case, insert, literal, select, text
 
 from cloud_service.store.tables import Evidence, JobMember, JobRow, table_of
 from shared.ids import JobId
@@ -20,13 +20,26 @@ _J, _M = _JOBS.c, _MEMBERS.c
 _LIVES: Final = _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES])
 
 _OF_AGENT: Final = _M.agent == bindparam("agent")
+# The roster is a JSON list of ids of [a-z0-9-], so a quoted id is found exactly.
+_TAKES_PART: Final = case(
+    (_J.roster == "[]", _M.declined.is_(None)),
+    else_=_J.roster.contains(literal('"').concat(_M.agent).concat('"')),
+)
 _STANDING: Final = (
-    select(_J.id, _J.state, _J.failure, _J.cleared, _J.chain_seq, _M.chain_seq.label("answered"), _J.head)
+    select(
+        _J.id,
+        _J.state,
+        _J.failure,
+        _J.cleared,
+        _J.chain_seq,
+        _M.chain_seq.label("answered"),
+        _TAKES_PART.label("takes_part"),
+    )
     .join(_MEMBERS, _M.job == _J.id)
     .where(_OF_AGENT, _J.id.in_(bindparam("jobs", expanding=True)))
 )
 _LIVING: Final = select(_J.id).where(_LIVES).order_by(_J.id)
-_LIVING_OF_AGENT: Final = select(_J.id).join(_MEMBERS, _M.job == _J.id).where(_LIVES, _OF_AGENT)
+_LIVING_OF_AGENT: Final = select(_J.id).join(_MEMBERS, _M.job == _J.id).where(_LIVES, _OF_AGENT, _TAKES_PART)
 _SQLITE_HIGHEST: Final = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
 _POSTGRES_HIGHEST: Final = text("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM outbox_id_seq")
 _SAME_CLAIM: Final = select(_EVIDENCE.c.id).where(
@@ -35,13 +48,16 @@ _SAME_CLAIM: Final = select(_EVIDENCE.c.id).where(
 
 
 def standing(connection: Connection, agent: str, jobs: Collection[str]) -> dict[str, RowMapping]:
-    """Of these jobs, those that the agent is invited to: `state`, `failure`, `chain_seq`, `answered`, `cleared`."""
+    """Of these jobs, those that the agent is invited to: `state`, `failure`, `chain_seq`, `answered`, `cleared`.
+
+    `takes_part`: it is in the roster, or there is none yet and it has not declined.
+    """
     rows = connection.execute(_STANDING, {"agent": agent, "jobs": list(jobs)}).mappings()
     return {row["id"]: row for row in rows}
 
 
 def living(connection: Connection, agent: str | None = None) -> list[JobId]:
-    """Jobs that are not over, of one agent or all."""
+    """Jobs that are not over: all, or those in which one agent takes part."""
     query = _LIVING if agent is None else _LIVING_OF_AGENT
     return [JobId(job) for job in connection.scalars(query, {} if agent is None else {"agent": agent})]
 

@@ -16,9 +16,12 @@ from cloud_service.store import history, outbox
 from cloud_service.store.database import Database
 from shared.errors import InputError, JobCode, PeerError
 from shared.ids import CLOUD, AgentId
+from shared.protocol.envelopes import Address, Chain, body_of, seal, unseal
 from shared.protocol.history import FORGOTTEN_HEADER, SEEN_HEADER, JobSeen, Seen, read_seen, sign_seen
+from shared.protocol.joining import decline
 from shared.wire.base import MAX_INTEGER
 from shared.wire.envelope import MessageType
+from shared.wire.rounds import JobOffer
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import HttpHospital, hospitals_of, run_together
@@ -192,6 +195,35 @@ def test_a_member_that_lies_about_its_place_ends_no_job_of_others(tmp_path: Path
             assert failure(cloud, job)[1] is None
             with cloud.services.database.read() as connection:
                 assert max(hospital.after for hospital in honest) <= history.highest_id(connection)
+            run_together(honest)
+            assert {each.host.participation.state for each in honest} == {"COMPLETE"}  # type: ignore[union-attr]
+
+
+def test_a_hospital_that_takes_no_part_ends_no_job_of_others(tmp_path: Path, database_url: str) -> None:
+    names = ("h1", "h2", "h3", "h4")
+    with running_cloud(tmp_path / "cloud", database_url, hospitals=names, bits=512) as cloud:
+        cloud.study(SCHEMA)
+        *others, stranger = names
+        with (
+            hospitals_of(cloud, dealt(*others)) as honest,
+            hospitals_of(cloud, dealt(stranger)) as (outside,),
+        ):
+            job = cloud.job(invited=names)
+            offer = unseal(outside.fetch()[0], max_bytes=2**20).envelope
+            manifest = body_of(offer, JobOffer).manifest
+            address = Address(MessageType.JOB_DECLINE, job, offer.mh, 0, 0, stranger, CLOUD)
+            key = cloud.parties.identities[AgentId(stranger)]
+            declined = seal(key, address, Chain(), decline(manifest, "declined"))
+            assert outside.post(declined.raw).status_code == 200
+            for hospital in honest:
+                hospital.fetch(wait=5)
+                hospital.send_all()
+            claim = JobSeen(job=job, heard=2**40, answered=2**40)
+            seen = Seen(agent=stranger, time=unix_time(), jobs=[claim])
+            cloud.services.history.forgotten(AgentId(stranger), seen, b"{}")
+            outside.after = MAX_INTEGER
+            outside.fetch()
+            assert failure(cloud, job)[1] is None
             run_together(honest)
             assert {each.host.participation.state for each in honest} == {"COMPLETE"}  # type: ignore[union-attr]
 
