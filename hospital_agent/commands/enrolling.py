@@ -172,6 +172,7 @@ def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
         ring.identity,
         ca_bundle=settings.ca_bundle,
         client_files=settings.client_files,
+        answer_seconds=settings.answer_seconds,
     )
     try:
         with client:
