@@ -43,11 +43,7 @@ def is_decided(office: Office, manifest: Manifest) -> bool:
 def ended_by(office: Office, casework: Casework) -> list[str]:
     """Jobs under way of studies that this hospital has declined or withdrawn from."""
     states = studies.states(office.journal)
-    return [
-        job
-        for job, case in casework.cases.items()
-        if states.get(case.entry.study) in REFUSED
-    ]
+    return [job for job, case in casework.cases.items() if states.get(case.entry.study) in REFUSED]
 
 
 def _not_now(entry: StudyEntry, now: int) -> str | None:
