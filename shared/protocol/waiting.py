@@ -115,7 +115,9 @@ def of_hospital(
     who = tuple(sorted(others))
     if state is AgentState.ACCEPTED:
         least = manifest.min_hospitals
-        then = f"the cloud begins with those that have accepted, or ends the job if they are fewer than {least}"
+        then = (
+            f"the cloud begins with those that have accepted, or ends the job if they are fewer than {least}"
+        )
         return Waiting(who, "the answer to the invitation", since, manifest.expires, then)
     what = {
         AgentState.SENT: f"the contribution to round {round_number}, and the cloud's sum",

@@ -88,7 +88,8 @@ def test_newer_tables_that_still_suit_are_served(tmp_path: Path, database_url: s
     with running_cloud(tmp_path, database_url, hospitals=NAMES, bits=512) as cloud:
         step_ahead(cloud.services.database, schema.head())
         assert schema.require_current(cloud.services.database).is_newer
-        assert cloud.people.get("/readyz").status_code == 200  # or a balancer would take all replicas out at once
+        # Or a balancer would take all replicas out at once.
+        assert cloud.people.get("/readyz").status_code == 200
         cloud.restart()
         cloud.register("h1")
         cloud.study(SCHEMA)
