@@ -123,6 +123,7 @@ def opened(file: Path, room: Path) -> Iterator[tuple[BackupManifest, Path]]:
             with tarfile.open(file, "r:gz") as archive:
                 manifest = BackupManifest.model_validate_json(_member(archive, _MANIFEST, None))
                 _member(archive, _CONTENT, content)
+                _read_to_the_end(archive)
         except OSError as error:
             raise InputError(
                 error.strerror or "not a backup", where=str(file), remedy=_NOT_A_BACKUP
@@ -132,6 +133,13 @@ def opened(file: Path, room: Path) -> Iterator[tuple[BackupManifest, Path]]:
         if _sha256(content) != manifest.sha256:
             raise InputError("the backup is damaged", where=str(file), remedy=_NOT_A_BACKUP)
         yield manifest, content
+
+
+def _read_to_the_end(archive: tarfile.TarFile) -> None:
+    """The checksum of all of it stands at its end, and the manifest has no other. Raises: OSError: damaged."""
+    stream = archive.fileobj
+    while stream is not None and stream.read(_PIECE_BYTES):
+        pass
 
 
 def _member(archive: tarfile.TarFile, name: str, into: Path | None) -> bytes:

@@ -41,6 +41,7 @@ class Hints:
         self._lock = threading.Lock()
         self._ear: hints.Ear | None = None
         self._echo = self._told = float("-inf")
+        self._is_over = False
         if not database.is_sqlite:
             notifier.spread = self.put
 
@@ -88,7 +89,14 @@ class Hints:
             self._ear.close()
             self._ear = None
 
+    def end(self) -> None:
+        """Listen no more, whatever a thread that outlives the stop does yet."""
+        self._is_over = True
+        self.close()
+
     def _hear(self) -> None:
+        if self._is_over:
+            return
         if self._ear is None:
             self._ear = hints.open_ear(self._database)
             self._told = float("-inf")

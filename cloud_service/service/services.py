@@ -101,7 +101,7 @@ class Services:
             worker.stop(max(0.0, end - time.monotonic()))
         with suppress(AuditUnavailableError):  # then they end by themselves
             self.leases.release_all()
-        self.hints.close()
+        self.hints.end()
         self.housekeeper.presence.save(self.database)
         self.database.dispose()
 

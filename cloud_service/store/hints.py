@@ -44,9 +44,13 @@ class Ear:
         arguments, options = engine.dialect.create_connect_args(engine.url)
         try:
             self._connection: Any = engine.dialect.connect(*arguments, **{**_ALIVE, **options})
+        except self._fault:
+            raise AuditUnavailableError from None
+        try:
             self._connection.autocommit = True
             self._connection.execute(f"LISTEN {_CHANNEL}")
         except self._fault:
+            self.close()
             raise AuditUnavailableError from None
 
     def tell(self, text: str) -> None:

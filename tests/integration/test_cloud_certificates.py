@@ -143,16 +143,17 @@ def test_new_keys_shut_out_the_old_ones_in_a_running_job(cloud: CloudUnderTest) 
 
 
 def test_a_job_is_not_offered_past_the_end(cloud: CloudUnderTest) -> None:
+    study = cloud.study(SCHEMA, name="long", expires=AFTER)
     jobs = cloud.services.jobs
     object.__setattr__(jobs, "clock", lambda: BEFORE)
     body = {"min_node": 1, "min_child": 1, "max_depth": None}
-    named = cloud.people.post("/v1/studies/study/jobs", json={**body, "invited": list(THREE)})
+    named = cloud.people.post(f"/v1/studies/{study}/jobs", json={**body, "invited": list(THREE)})
     assert named.status_code == 422
     assert "the certificate of h1 ends on 2035-01-01" in named.json()["detail"]
-    few = cloud.people.post("/v1/studies/study/jobs", json={**body, "min_hospitals": 4})
+    few = cloud.people.post(f"/v1/studies/{study}/jobs", json={**body, "min_hospitals": 4})
     assert (few.status_code, few.json()["code"]) == (403, "policy_min_hospitals")
     assert "certificates that end too early: h1 on 2035-01-01" in few.json()["detail"]
-    job = jobs.get(cloud.job())
+    job = jobs.get(cloud.job(study))
     assert job.job.manifest.invited == ["h2", "h3", "h4"]
     assert jobs.left_out(job) == {"h1": "2035-01-01"}
 

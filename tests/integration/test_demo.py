@@ -30,6 +30,7 @@ KEYS = [
     "mode",
     "profile",
     "key_bits",
+    "key_mode",
     "hospitals",
     "rows",
     "rounds",

@@ -161,9 +161,11 @@ def test_only_replicas_of_this_cloud_pass_anything_on(clouds: Pair) -> None:
 def test_a_home_without_an_address_is_not_reached(clouds: Pair) -> None:
     first, second = clouds
     job = computing_job(first)
+    until = int((time.time() + 5) * 1000)
     with first.services.database.write() as connection:
         connection.execute(
-            text("INSERT INTO leases VALUES ('relay', :job, 'nobody', '', 9999999999999)"), {"job": job}
+            text("INSERT INTO leases VALUES ('relay', :job, 'nobody', '', :until)"),
+            {"job": job, "until": until},
         )
     for cloud in clouds:
         with httpx2.Client(base_url=cloud.base_url, trust_env=False) as http:

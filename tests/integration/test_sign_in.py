@@ -130,7 +130,7 @@ def test_who_needs_a_second_factor_gets_it_once_and_uses_each_code_once(
 
 @pytest.mark.parametrize("role", ["operator", "coordinator", "steward"])
 def test_roles_that_need_a_second_factor(cloud: CloudUnderTest, role: str) -> None:
-    assert enrolled(cloud, role, role).startswith("otpauth:")
+    assert enrolled(cloud, f"{role}-1", role).startswith("otpauth:")
 
 
 def test_one_answer_to_whatever_is_wrong(cloud: CloudUnderTest, clock: time_machine.Coordinates) -> None:

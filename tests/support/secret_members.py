@@ -70,7 +70,7 @@ class MemoryMesh:
     def _take(self, peer: str, specs: tuple[Spec, ...]) -> Message:
         if not any(spec.nbytes for spec in specs):
             return tuple(np.empty(spec.shape, spec.dtype) for spec in specs)
-        arrays = self.hub.boxes[peer, self.own].get(timeout=30)
+        arrays = self.hub.boxes[peer, self.own].get(timeout=120)
         if arrays is None:
             self.hub.boxes[peer, self.own].put(None)
             raise JobFailure(JobCode.MEMBER_LOST, f"{peer} has ended and sends nothing more")
