@@ -12,6 +12,7 @@ import json
 import os
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -128,7 +129,7 @@ def opened(file: Path, room: Path) -> Iterator[tuple[BackupManifest, Path]]:
             raise InputError(
                 error.strerror or "not a backup", where=str(file), remedy=_NOT_A_BACKUP
             ) from None
-        except (tarfile.TarError, ValidationError, KeyError, EOFError):
+        except (tarfile.TarError, zlib.error, ValidationError, KeyError, EOFError):
             raise InputError("not a backup", where=str(file), remedy=_NOT_A_BACKUP) from None
         if _sha256(content) != manifest.sha256:
             raise InputError("the backup is damaged", where=str(file), remedy=_NOT_A_BACKUP)

@@ -255,12 +255,16 @@ def test_what_is_no_backup_is_refused(cloud: CloudUnderTest, tmp_path: Path) -> 
     file, damaged = tmp_path / "backup", tmp_path / "damaged"
     backups.take(cloud.services.database, file, unix_time())
     raw = bytearray(file.read_bytes())
-    raw[len(raw) // 2] ^= 1
+    middle = len(raw) // 2
+    # More than one bit: packed zeros say the same in many ways.
+    raw[middle : middle + 64] = bytes(255 - byte for byte in raw[middle : middle + 64])
     damaged.write_bytes(raw)
+    cut = tmp_path / "cut"
+    cut.write_bytes(file.read_bytes()[:-4])
     with pytest.raises(InputError, match="there is a file already"):
         backups.take(cloud.services.database, file, unix_time())
-    for wrong in (damaged, tmp_path / "none"):
-        with pytest.raises((InputError, OSError)), backups.opened(wrong, tmp_path):
+    for wrong in (damaged, cut, tmp_path / "none"):
+        with pytest.raises(InputError), backups.opened(wrong, tmp_path):
             pass
     with backups.opened(file, tmp_path) as (manifest, content):
         assert manifest.revision
