@@ -37,7 +37,7 @@ from shared.ids import CLOUD, AgentId
 from shared.protocol import coordinator
 from shared.protocol.audit_log import SignedClaim
 from shared.protocol.envelopes import ENVELOPE_CONTEXT, Sealed, Signer, body_of, unseal, verify
-from shared.protocol.history import is_ahead
+from shared.protocol.history import is_ahead, is_heard
 from shared.protocol.job import Step
 from shared.protocol.sums import CheckedContribution, check_contribution
 from shared.wire.envelope import MessageType
@@ -155,7 +155,7 @@ class MessageDoor:
                 raise _no_such_job()
             prior = messages.prior(connection, sealed.envelope)
             if prior is not None:
-                outcome = self._conflict(connection, sealed, prior)
+                outcome = self._conflict(connection, stored, sealed, prior)
             else:
                 outcome = self._step(connection, stored, heard)
         self.aftermath.follow(sealed.envelope.job, outcome.news)
@@ -163,12 +163,23 @@ class MessageDoor:
             raise outcome.refusal
         return outcome.reply
 
-    def _conflict(self, connection: Connection, sealed: Sealed, prior: Prior) -> _Outcome:
+    def _conflict(self, connection: Connection, stored: StoredJob, sealed: Sealed, prior: Prior) -> _Outcome:
+        """Another message in a place that is taken: kept, refused, and an abort among such ends the job all the same.
+
+        An agent whose folder was put back has forgotten what it said, and gives up in a place that it used before.
+        """
         if prior.sha256 == messages.digest(sealed.raw):
             return _Outcome(_first_answer(prior))
-        messages.keep_evidence(connection, sealed, prior, self.clock())
-        text = f"another {sealed.envelope.type} of {sealed.envelope.sender} was taken in its place; both are kept"
-        return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text))
+        envelope, now, news = sealed.envelope, self.clock(), _NO_NEWS
+        gives_up = envelope.type is MessageType.ABORT and is_heard(stored.job, envelope)
+        code = body_of(envelope, Abort).code if gives_up else None
+        messages.keep_evidence(connection, sealed, prior, now)
+        if code is not None:
+            recorder = Recorder(self.database, connection, stored, self.signer, now)
+            lose_in(recorder, envelope.sender, code)
+            news = recorder.finish()
+        text = f"another {envelope.type} of {envelope.sender} was taken in its place; both are kept"
+        return _Outcome(b"", PeerError(ErrorCode.REPLAY_CONFLICT, text), news)
 
     def _step(self, connection: Connection, stored: StoredJob, heard: _Heard) -> _Outcome:
         now, sealed = self.clock(), heard.sealed

@@ -77,20 +77,20 @@ def read_seen(header: str, agent: str, public_key: bytes, now: int) -> Seen:
     return seen
 
 
+def is_heard(job: Job, envelope: Envelope) -> bool:
+    """Whether the sender takes part in a job that is not over, and speaks of the same manifest."""
+    member = job.members.get(AgentId(envelope.sender))
+    if member is None or job.is_over or envelope.mh != job.mh:
+        return False
+    return member.id in job.roster or member.accept is not None
+
+
 def is_ahead(job: Job, envelope: Envelope) -> bool:
     """Whether a member's message shows that the cloud has forgotten one that came before it.
 
     Members send in order, each message until it is answered, and a refused one keeps its place.
     """
-    member = job.members.get(AgentId(envelope.sender))
-    takes_part = member is not None and (member.id in job.roster or member.accept is not None)
-    return (
-        member is not None
-        and takes_part
-        and not job.is_over
-        and envelope.mh == job.mh
-        and envelope.seq > member.chain.seq
-    )
+    return is_heard(job, envelope) and envelope.seq > job.members[AgentId(envelope.sender)].chain.seq
 
 
 def leapt(chain: Chain) -> Chain:

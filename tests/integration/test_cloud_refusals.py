@@ -16,10 +16,12 @@ from cloud_service.service.doorway import SMALL_BYTES
 from cloud_service.store import jobs, messages
 from cloud_service.store.tables import Evidence, table_of
 from shared.crypto.identity import IdentityKey
+from shared.errors import JobCode
 from shared.ids import CLOUD
 from shared.protocol.envelopes import Address, Chain, seal, unseal
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
+from shared.wire.rounds import Abort
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import JSON, HttpHospital, hospitals_of
@@ -309,6 +311,24 @@ def test_repeat_with_other_bytes_is_kept_as_evidence(
         kept = connection.execute(select(table_of(Evidence))).all()
     assert [(row.first_raw, row.second_raw) for row in kept] == [(own, same_seq), (own, same_turn)]
     assert first.post(own).status_code == 200
+
+
+def test_an_abort_in_a_place_that_is_taken_ends_the_job(
+    cloud: CloudUnderTest, hospitals: list[HttpHospital]
+) -> None:
+    """So says an agent whose folder was put back; the others need not wait for their deadlines."""
+    first = hospitals[0]
+    own = first.host.outbox[0]
+    first.send_all()
+    envelope = unseal(own, max_bytes=MAX_BYTES).envelope
+    address = Address(MessageType.ABORT, envelope.job, envelope.mh, 0, 0, envelope.sender, CLOUD)
+    key = cloud.parties.identities[envelope.sender]
+    given_up = seal(key, address, Chain(envelope.seq, envelope.prev), Abort(code=JobCode.HISTORY_LOST))
+    for _ in range(2):
+        answer = first.post(given_up.raw)
+        assert (answer.status_code, answer.json()["code"]) == (409, "replay_conflict")
+    document = cloud.people.get(f"/v1/jobs/{envelope.job}").json()
+    assert (document["state"], document["failure"]) == ("FAILED", "history_lost")
 
 
 def test_late_contribution(cloud: CloudUnderTest, hospitals: list[HttpHospital]) -> None:
