@@ -6,13 +6,13 @@ token or code, nor a name that nobody here has, because people type passwords wh
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from cloud_service.store import people
 from cloud_service.store.journal import Entry
+from shared.protocol.audit_log import link
 from shared.wire.base import canonical_json
 
 START: Final = "0" * 64
@@ -32,8 +32,3 @@ def record(connection: Connection, actor: str, act: str, subject: str, now: int,
     entry = {"n": number, "time": now, "actor": actor[:_MAX_NAME], "act": act, "subject": subject[:_MAX_NAME]}
     raw = canonical_json({**details, **entry})
     people.append_record(connection, Entry(number, raw, link(head, raw)))
-
-
-def link(head: str, raw: bytes) -> str:
-    """The hash of the record `raw` after a chain that ends with `head`."""
-    return hashlib.sha256(bytes.fromhex(head) + raw).hexdigest()

@@ -5,12 +5,12 @@ Each record of a job holds the cloud's last log head, so that a cloud which show
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.errors import InputError
+from shared.protocol import audit_log
 from shared.wire.base import canonical_json
 
 START: Final = "0" * 64
@@ -19,14 +19,14 @@ START: Final = "0" * 64
 def link(head: str, record: Mapping[str, Any]) -> tuple[str, str]:
     """The canonical text of a record, and the head of the chain with it."""
     canonical = canonical_json(dict(record))
-    return canonical.decode(), hashlib.sha256(bytes.fromhex(head) + canonical).hexdigest()
+    return canonical.decode(), audit_log.link(head, canonical)
 
 
 def check(rows: Sequence[tuple[str, str]]) -> list[Mapping[str, Any]]:
     """The records of (text, hash) rows in order. Raises: InputError: the chain is broken, from which record on."""
     head, records = START, []
     for number, (text, stored) in enumerate(rows):
-        head = hashlib.sha256(bytes.fromhex(head) + text.encode()).hexdigest()
+        head = audit_log.link(head, text.encode())
         record = json.loads(text)
         if head != stored or record["n"] != number:
             raise InputError(

@@ -32,6 +32,7 @@ from cloud_service.store import schema
 from cloud_service.store.database import Database
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError
+from shared.protocol.audit_log import link
 
 PASSWORD = "correct horse battery staple"
 NOW = 1_796_100_000
@@ -103,7 +104,7 @@ def test_the_log_is_one_chain_whoever_appends(database: Database) -> None:
         entries = store.records(connection, after=-1, limit=100)
     head = people_log.START
     for number, entry in enumerate(entries):
-        head = people_log.link(head, entry.record)
+        head = link(head, entry.record)
         assert (entry.number, entry.hash) == (number, head)
     assert len(entries) == 12
 
