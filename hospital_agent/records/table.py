@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
@@ -17,17 +18,30 @@ from hospital_agent.records.source import ColumnReference
 from shared.errors import InputError
 
 
+class DecimalMark(StrEnum):
+    """What parts the whole of a column's numbers from their fraction."""
+
+    POINT = "point"
+    COMMA = "comma"
+    UNCLEAR = "unclear"
+    """It cannot be told, as with 1,234 and nothing else: no number may be read off such a column."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: `values[codes[row]]` is the row's text, blanks around it removed, empty where it is missing.
 
-    `values` is sorted and every one of them occurs. `position` counts from 1 as in the source.
+    `values` is sorted and every one of them occurs. `position` counts from 1 as in the source. `declared` is the list
+    of values that the source itself gives for the column, in its order, whether they occur or not; None where the
+    source gives none (only ARFF files do). It never holds the empty field.
     """
 
     name: str
     position: int
     values: tuple[str, ...] = field(repr=False)
     codes: NDArray[Any] = field(repr=False)
+    declared: tuple[str, ...] | None = field(default=None, repr=False)
+    decimal_mark: DecimalMark = DecimalMark.POINT
 
     def take(self, rows: slice) -> Column:
         """The same column with some of the rows, and only the values that still occur."""
