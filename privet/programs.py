@@ -41,6 +41,7 @@ PROGRAMS: Final = {
     ),
     "cloud": Program("cloud_service.__main__", "Run the cloud that prompts, adds and returns."),
     "agent": Program("hospital_agent.__main__", "Run a hospital's agent: nobody else sees its records."),
+    "data": Program("hospital_agent.commands.data", "Look at records, and bring them and a study together."),
     "audit": Program("privet.auditing", "Check exported logs of cloud and hospitals; needs no keys."),
     "explain": Program("privet.explaining", "Read what an error with a number means, and what to do."),
     "demo": Program("privet.demo", "Watch three hospitals grow one tree on this machine."),

@@ -1,0 +1,17 @@
+"""`privet data`: from a hospital's files to records that fit a study. Works without an agent and without a network."""
+
+from __future__ import annotations
+
+import typer
+
+from hospital_agent.commands import profiling
+
+app = typer.Typer(
+    help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
+)
+app.command("inspect")(profiling.inspect)
+
+
+@app.callback()
+def data() -> None:
+    """Look at records, and bring them and a study together. Nothing leaves this machine."""

@@ -1,0 +1,123 @@
+"""What is known of one column, worked out once: how often each text occurs, which texts are numbers, and its kind."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hospital_agent.records.profile.suspects import is_missing_word
+from hospital_agent.records.table import Column
+from shared.tree.numbers import UnknownValueError, parse_number
+
+Kind = Literal["empty", "integer", "decimal", "date", "category", "text"]
+
+_DATE: Final = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?|\d{1,2}-[A-Za-z]{3}-\d{2,4}"
+)
+_MOSTLY: Final = 0.8
+"""A column is of the kind of four rows in five."""
+_TEXT_CHARACTERS: Final = 25
+_TEXT_BLANKS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column. `counts[i]`: rows with `values[i]`; `numbers[i]`: that text as a number, or None.
+
+    `comma`: its numbers are written 37,5. `kind`: by four rows in five, without empty and suspected fields.
+    """
+
+    column: Column
+    counts: tuple[int, ...] = field(repr=False)
+    numbers: tuple[Decimal | None, ...] = field(repr=False)
+    kind: Kind
+    comma: bool
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """Its different texts, sorted; the first may be the empty one."""
+        return self.column.values
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The index of each row's text."""
+        return self.column.codes.astype(np.int64)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return sum(self.counts)
+
+    @property
+    def missing(self) -> int:
+        """Rows whose field is empty."""
+        return self.counts[0] if self.values and self.values[0] == "" else 0
+
+    @property
+    def different(self) -> int:
+        """Number of different texts, the empty one left out."""
+        return sum(value != "" for value in self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a column of numbers."""
+        return self.kind in ("integer", "decimal")
+
+    def measured(self) -> list[tuple[Decimal, int]]:
+        """Its different numbers in ascending order, each with its rows; texts that are suspected as codes stay in."""
+        found: dict[Decimal, int] = {}
+        for number, count in zip(self.numbers, self.counts, strict=True):
+            if number is not None:
+                found[number] = found.get(number, 0) + count
+        return sorted(found.items())
+
+
+def facts_of(column: Column) -> ColumnFacts:
+    """All that is known of a column by itself."""
+    counts = tuple(np.bincount(column.codes, minlength=len(column.values)).tolist())
+    points = tuple(_number(text) for text in column.values)
+    commas = tuple(_number(text.replace(",", ".", 1)) for text in column.values)
+    comma = sum(n is not None for n in commas) > sum(n is not None for n in points)
+    numbers = commas if comma else points
+    return ColumnFacts(column, counts, numbers, _kind(column.values, counts, numbers), comma)
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return parse_number("", text)
+    except UnknownValueError:
+        return None
+
+
+def _kind(values: tuple[str, ...], counts: tuple[int, ...], numbers: tuple[Decimal | None, ...]) -> Kind:
+    told = [
+        (text, count, number)
+        for text, count, number in zip(values, counts, numbers, strict=True)
+        if text and not is_missing_word(text)
+    ]
+    total = sum(count for _, count, _ in told)
+    if total == 0:
+        return "empty"
+    found = [(number, count) for _, count, number in told if number is not None]
+    if sum(count for _, count in found) >= _MOSTLY * total:
+        whole = all(number == number.to_integral_value() for number, _ in found)
+        return "integer" if whole else "decimal"
+    if sum(count for text, count, _ in told if _DATE.fullmatch(text)) >= _MOSTLY * total:
+        return "date"
+    if sum(count for text, count, _ in told if _is_prose(text)) >= total / 2:
+        return "text"
+    return "category"
+
+
+def _is_prose(text: str) -> bool:
+    return len(text) >= _TEXT_CHARACTERS and text.count(" ") >= _TEXT_BLANKS
