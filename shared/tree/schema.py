@@ -38,6 +38,9 @@ MISSING_NAMES: Final = ("", "missing")
 TreatAs = Literal["ordered", "equality"]
 """How mode G tests an attribute of listed values: by their order, or whether it is one of them."""
 
+Missing = Literal["fractional"]
+"""What becomes of a record whose field is empty, where that is not one more value: parts of it go to every branch."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -46,7 +49,8 @@ class Attribute:
     With k cuts, `values` names the k+1 intervals `<= cut_1`, ..., `> cut_k` in order; one further value,
     if there is one, stands for an empty field. `cuts` is None for a categorical attribute. With `fixed_point` the
     attribute has no listed values at all: its numbers are compared as they are, in mode G only. `treat_as`: what
-    mode G makes of listed values.
+    mode G makes of listed values. `missing`: with "fractional" the value of an empty field, which is then the last one,
+    has a code and is counted as every other, but makes no branch (docs/adr/0031).
     """
 
     name: str
@@ -54,6 +58,7 @@ class Attribute:
     cuts: tuple[Decimal, ...] | None = None
     fixed_point: FixedPoint | None = None
     treat_as: TreatAs | None = None
+    missing: Missing | None = None
     _codes: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -65,6 +70,16 @@ class Attribute:
         """A numeric attribute with generated interval names; `missing` names the value of an empty field."""
         points = tuple(parse_cut(name, str(cut)) for cut in cuts)
         return cls(name, interval_names(points) + (() if missing is None else (missing,)), points)
+
+    @property
+    def is_fractional(self) -> bool:
+        """Whether a record without a value goes to every branch in parts."""
+        return self.missing == "fractional"
+
+    @property
+    def branch_count(self) -> int:
+        """Branches of a split on it that has one a value: the values, without a fractional one for empty fields."""
+        return len(self.values) - self.is_fractional
 
     @property
     def is_numeric(self) -> bool:
@@ -203,12 +218,14 @@ def _attribute_to_json(attribute: Attribute) -> dict[str, Any]:
         form["numeric"] = attribute.fixed_point.to_json()
     if attribute.treat_as is not None:
         form["treat_as"] = attribute.treat_as
+    if attribute.missing is not None:
+        form["missing"] = attribute.missing
     return form
 
 
 def _attribute_from_json(data: Any, index: int) -> Attribute:
     where = f"schema attribute {index + 1}"
-    optional = {"cuts", "numeric", "treat_as"}
+    optional = {"cuts", "numeric", "treat_as", "missing"}
     entry = members(data, {"name", "values", *optional}, where, optional=optional)
     name = text_of(entry["name"], where)
     cuts, numeric = entry.get("cuts"), entry.get("numeric")
@@ -221,6 +238,7 @@ def _attribute_from_json(data: Any, index: int) -> Attribute:
         points,
         None if numeric is None else FixedPoint.from_json(name, numeric),
         entry.get("treat_as"),
+        entry.get("missing"),
     )
 
 
@@ -228,9 +246,9 @@ def _check_attribute(attribute: Attribute) -> None:
     check_name(attribute.name, "attribute")
     where = f"attribute {attribute.name!r}"
     if attribute.fixed_point is not None:
-        if attribute.values or attribute.cuts is not None or attribute.treat_as is not None:
+        if attribute.values or (attribute.cuts, attribute.treat_as, attribute.missing) != (None, None, None):
             raise InputError(
-                "a numeric attribute in fixed point has no values, no cuts and no treat_as",
+                "a numeric attribute in fixed point has no values, no cuts, no treat_as and no fractional missing",
                 where=where,
                 remedy="Give either its range and decimals, or its cut points.",
             )
@@ -238,6 +256,7 @@ def _check_attribute(attribute: Attribute) -> None:
     if attribute.treat_as not in (None, *get_args(TreatAs)):
         raise InputError("expected ordered or equality for treat_as", where=where)
     check_list(attribute.values, "values", MAX_VALUES, where)
+    _check_missing(attribute, where)
     if attribute.cuts is None:
         return
     if any(not cut.is_finite() for cut in attribute.cuts) or any(a >= b for a, b in pairwise(attribute.cuts)):
@@ -247,4 +266,17 @@ def _check_attribute(attribute: Attribute) -> None:
             "k cut points need k+1 interval names, or k+2 with one for missing",
             where=where,
             remedy="List one value per interval, in order.",
+        )
+
+
+def _check_missing(attribute: Attribute, where: str) -> None:
+    if attribute.missing not in (None, *get_args(Missing)):
+        raise InputError("expected fractional for missing", where=where)
+    if attribute.is_fractional and (
+        attribute.missing_code != len(attribute.values) - 1 or not attribute.branch_count
+    ):
+        raise InputError(
+            "fractional missing needs the value of an empty field, as the last one after at least one other",
+            where=where,
+            remedy='List "missing" or the empty text last; of a numeric attribute, one value after the intervals.',
         )

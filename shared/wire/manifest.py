@@ -17,6 +17,8 @@ MAX_ATTRIBUTES: Final = 1024
 MAX_VALUES: Final = 256
 MAX_CLASSES: Final = 64
 MAX_CELLS: Final = 2**20
+MAX_FRACTIONAL_STEPS: Final = 8
+"""Most attributes with fractional missing values on a path: a node is counted in up to 2^steps parts."""
 
 Text = Annotated[str, StringConstraints(min_length=0, max_length=200)]
 
@@ -51,7 +53,8 @@ class AttributeSpec(WireModel):
 
     With k cuts there are k+1 intervals, in order `<= cut_1`, ..., `> cut_k`, and `values` names them in that
     order; a further value, if there is one, stands for an empty field. An attribute with `numeric` has neither values
-    nor cuts. `treat_as`: how mode G tests listed values, by their order or one by one.
+    nor cuts. `treat_as`: how mode G tests listed values, by their order or one by one. `missing`: with "fractional" a
+    record with an empty field goes to every branch in parts (profile hardened); the last value stands for it.
     """
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -59,13 +62,16 @@ class AttributeSpec(WireModel):
     cuts: Annotated[list[Decimal], Field(max_length=MAX_VALUES - 1)] | None = None
     numeric: Annotated[NumericSpec | None, Field(exclude_if=is_absent)] = None
     treat_as: Annotated[Literal["ordered", "equality"] | None, Field(exclude_if=is_absent)] = None
+    missing: Annotated[Literal["fractional"] | None, Field(exclude_if=is_absent)] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if (self.numeric is None) != bool(self.values):
             raise ValueError("an attribute has either values or numeric, its range and decimals")
-        if self.numeric is not None and (self.cuts is not None or self.treat_as is not None):
-            raise ValueError("numeric: an attribute with it has no cuts and no treat_as")
+        if self.numeric is not None and (self.cuts, self.treat_as, self.missing) != (None, None, None):
+            raise ValueError(
+                "numeric: an attribute with it has no cuts, no treat_as and no fractional missing"
+            )
         return self
 
 
@@ -156,7 +162,26 @@ class Manifest(WireModel):
             self._check_secret(self.secret)
         if self.noise is not None:
             self._check_noise(self.noise)
+        self._check_fractional()
         return self
+
+    def _check_fractional(self) -> None:
+        fractional = sum(attribute.missing is not None for attribute in self.schema_.attributes)
+        steps = fractional if self.max_depth is None else min(fractional, self.max_depth)
+        wrong = [
+            (self.profile != "hardened", "needs sums that every hospital opens: it is for profile hardened"),
+            (
+                self.noise is not None,
+                "weights that follow from noisy sums would not be those of records: without noise",
+            ),
+            (
+                steps > MAX_FRACTIONAL_STEPS,
+                f"at most {MAX_FRACTIONAL_STEPS} such attributes, or max_depth at most {MAX_FRACTIONAL_STEPS}",
+            ),
+        ]
+        reason = next((text for broken, text in wrong if fractional and broken), None)
+        if reason is not None:
+            raise ValueError(f"missing: fractional {reason}")
 
     def _check_noise(self, noise: NoiseSpec) -> None:
         reason = noise_fault(
