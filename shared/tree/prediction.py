@@ -128,22 +128,28 @@ def _walk(
 def _branch(attribute: Attribute, test: BinaryTest | None, value: Value) -> tuple[int | None, StopReason]:
     """The subtree that the value leads to, or None; and why, if there is none. Raises: InputError: no number."""
     if isinstance(test, AtMost):
-        number = _number(attribute, value)
+        number = value_number(attribute, value)
         return None if number is None else int(number > test.threshold), "missing"
-    code, reason = _code(attribute, value)
+    code, reason = value_code(attribute, value)
     return code if test is None or code is None else int(goes_right(test, code)), reason
 
 
-def _number(attribute: Attribute, value: Value) -> Decimal | None:
-    """The number itself, in the range of the training or not; of an empty field what the study declares, or None."""
+def value_number(attribute: Attribute, value: Value) -> Decimal | None:
+    """The number that meets a threshold, in the training's range or not; of an empty field what the study declares.
+
+    Returns: None where a field is empty and the study declares nothing. Raises: InputError: not a finite number.
+    """
     given = _given(attribute, value)
     if given is None:
         return None if attribute.fixed_point is None else attribute.fixed_point.missing
     return parse_number(attribute.name, _number_text(attribute, given))
 
 
-def _code(attribute: Attribute, value: Value) -> tuple[int | None, StopReason]:
-    """The value's index, or None; and why, if there is none. Raises: InputError: not a finite number."""
+def value_code(attribute: Attribute, value: Value) -> tuple[int | None, StopReason]:
+    """The index of a record's value among those listed, or None; and why, if there is none.
+
+    Raises: InputError: not a finite number where one is due.
+    """
     given = _given(attribute, value)
     if given is None:
         return attribute.missing_code, "missing"
