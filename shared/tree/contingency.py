@@ -53,6 +53,14 @@ class ContingencyTable:
             )
         )
 
+    def weighed(self, weights: Sequence[int]) -> ContingencyTable:
+        """Each record of class c counted `weights[c]` times."""
+        return ContingencyTable(
+            tuple(
+                tuple(cell * weight for cell, weight in zip(row, weights, strict=True)) for row in self.rows
+            )
+        )
+
     def minus(self, other: ContingencyTable) -> ContingencyTable:
         """Cell by cell difference of two tables of equal shape; cells may come out negative."""
         return ContingencyTable(

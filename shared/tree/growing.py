@@ -14,6 +14,7 @@ from functools import reduce
 from typing import Any, Final
 
 from shared.errors import InternalError
+from shared.tree.average_gain import many_values
 from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
 from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
 from shared.tree.growth_rules import GrowthRules
@@ -102,8 +103,10 @@ class Growth:
     def _advance(self, counts: Sequence[int]) -> Growth:
         """One level: assemble, check, decide, open the children."""
         tables = assemble(self.schema, self.frontier, self.parents, counts, noisy=self.rules.noisy)
+        limit = self._many_values(tables)
         level = tuple(
-            decide(node.path, tables[node.path], node.majority_above, self.rules) for node in self.frontier
+            decide(node.path, tables[node.path], node.majority_above, self.rules, limit)
+            for node in self.frontier
         )
         frontier = next_frontier(self.schema, level, self.rules)
         needed = {child.path[:-1] for child in frontier if child.derived}
@@ -115,6 +118,14 @@ class Growth:
             history=(*self.history, level),
             last_depth=self.depth if counts else self.last_depth,
         )
+
+    def _many_values(self, tables: Mapping[NodePath, NodeTables]) -> int | None:
+        """Of criterion c45: from how many values on an attribute does not count in the average gain."""
+        if self.rules.criterion != "c45":
+            return None
+        at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
+        values = (self.schema.value_count(index) for index in range(len(self.schema.attributes)))
+        return many_values(values, sum(self.rules.weighed(at_root)))
 
     def to_json(self) -> dict[str, Any]:
         """The whole state as plain dicts, lists, integers and text, for an agent's journal.

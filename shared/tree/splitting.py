@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from shared.tree.average_gain import best_of_average_gain
 from shared.tree.contingency import ContingencyTable
-from shared.tree.criteria import gain_ratio_fraction, has_zero_gain, information_gain_score
+from shared.tree.criteria import SCALE_BITS, gain_ratio_fraction, has_zero_gain, information_gain_score
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.paths import NodePath, path_text
 
@@ -54,17 +55,24 @@ class SplitDecision:
 NodeDecision = LeafDecision | SplitDecision
 
 
-def decide(path: NodePath, tables: NodeTables, majority_above: int, rules: GrowthRules) -> NodeDecision:
+def decide(
+    path: NodePath,
+    tables: NodeTables,
+    majority_above: int,
+    rules: GrowthRules,
+    many_values: int | None = None,
+) -> NodeDecision:
     """Split or leaf for one asked node. `tables` has every open attribute, at least one.
 
     `majority_above` labels an empty node (class 0 above the root). The stop conditions of a node below
-    the root were decided from its parent's row, so only the root is tested for them here.
+    the root were decided from its parent's row, so only the root is tested for them here. `many_values`: of
+    criterion c45.
     """
     counts = next(iter(tables.values())).class_totals
-    majority = majority_label(counts, majority_above)
+    majority = majority_label(rules.weighed(counts), majority_above)
     if not path and (_is_pure(counts) or sum(counts) < rules.min_node):
         return LeafDecision(path, majority, counts)
-    attribute = best_attribute(tables, rules)
+    attribute = best_attribute(tables, rules, many_values)
     if attribute is None:
         return LeafDecision(path, majority, counts)
     rows = tables[attribute].rows
@@ -78,15 +86,35 @@ def majority_label(counts: Sequence[int], majority_above: int) -> int:
     return max(range(len(counts)), key=counts.__getitem__) if any(counts) else majority_above
 
 
-def best_attribute(tables: NodeTables, rules: GrowthRules) -> int | None:
+def best_attribute(tables: NodeTables, rules: GrowthRules, many_values: int | None = None) -> int | None:
     """The attribute to split on, or None for a leaf: the best admissible one, unless it gains nothing.
 
-    Without `split_on_zero_gain` a chosen attribute whose gain is exactly 0 makes a leaf (rule 5).
+    Without `split_on_zero_gain` a chosen attribute whose gain is exactly 0 makes a leaf (rule 5), and so does one
+    below `min_gain`. Whether it is admissible is a matter of records, the rest of records as their classes weigh.
     """
-    best = _CHOICES[rules.criterion](tables, rules.min_child)
-    if best is None or (not rules.split_on_zero_gain and has_zero_gain(tables[best])):
+    admissible = {
+        attribute: table if rules.class_weights is None else table.weighed(rules.class_weights)
+        for attribute, table in tables.items()
+        if is_admissible(table, rules.min_child)
+    }
+    best = _best(admissible, rules, many_values)
+    if best is None or (not rules.split_on_zero_gain and has_zero_gain(admissible[best])):
         return None
-    return best
+    return None if _gains_too_little(admissible[best], rules) else best
+
+
+def _best(tables: NodeTables, rules: GrowthRules, many_values: int | None) -> int | None:
+    if rules.criterion == "c45":
+        return best_of_average_gain(tables, many_values)
+    return _by_gain_ratio(tables) if rules.criterion == "gain-ratio" else _by_information_gain(tables)
+
+
+def _gains_too_little(table: ContingencyTable, rules: GrowthRules) -> bool:
+    """Whether the gain is below `min_gain`: `gain N 2^32 < min_gain N 2^32`, the left side off by rounded entries."""
+    if not rules.min_gain:
+        return False
+    gain, _ = gain_ratio_fraction(table)
+    return gain * rules.min_gain.denominator < rules.min_gain.numerator * table.total << SCALE_BITS
 
 
 def is_admissible(table: ContingencyTable, min_child: int) -> bool:
@@ -94,35 +122,28 @@ def is_admissible(table: ContingencyTable, min_child: int) -> bool:
     return all(total == 0 or total >= min_child for total in table.row_totals)
 
 
-def _by_information_gain(tables: NodeTables, min_child: int) -> int | None:
+def _by_information_gain(tables: NodeTables) -> int | None:
     best, best_score = None, 0
     for attribute, table in tables.items():
-        if not is_admissible(table, min_child):
-            continue
         score = information_gain_score(table)
         if best is None or score > best_score:
             best, best_score = attribute, score
     return best
 
 
-def _by_gain_ratio(tables: NodeTables, min_child: int) -> int | None:
+def _by_gain_ratio(tables: NodeTables) -> int | None:
     """Greatest fraction by cross-multiplication; an attribute with all records in one value has no ratio."""
     best, best_gain, best_split = None, 0, 1
     for attribute, table in tables.items():
-        if not is_admissible(table, min_child):
-            continue
         gain, split = gain_ratio_fraction(table)
         if split > 0 and (best is None or gain * best_split > best_gain * split):
             best, best_gain, best_split = attribute, gain, split
     return best
 
 
-_CHOICES = {"information-gain": _by_information_gain, "gain-ratio": _by_gain_ratio}
-
-
 def _kid(row: tuple[int, ...], majority: int, last_level: bool, rules: GrowthRules) -> int | None:
     if last_level or _is_pure(row) or sum(row) < rules.min_node:
-        return majority_label(row, majority)
+        return majority_label(rules.weighed(row), majority)
     return None
 
 

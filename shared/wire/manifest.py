@@ -26,7 +26,7 @@ PaillierProfile = Literal["hardened", "paper"]
 Profile = PaillierProfile | SecretProfile
 KeyMode = Literal["shared", "threshold"]
 """Who can open a sum: every hospital by itself, or so many together that none can alone (protocol section 6.5)."""
-Criterion = Literal["information-gain", "gain-ratio"]
+Criterion = Literal["information-gain", "gain-ratio", "c45"]
 Disclosure = Literal["class", "probability", "counts"]
 SECRET_CRITERIA: Final[dict[str, Criterion]] = {
     "secret-id3": "information-gain",
