@@ -47,6 +47,14 @@ class ProfileName(StrEnum):
     GAIN_RATIO = "secret-gainratio"
 
 
+class CriterionName(StrEnum):
+    """What jobs may choose splits by."""
+
+    INFORMATION_GAIN = "information-gain"
+    GAIN_RATIO = "gain-ratio"
+    C45 = "c45"
+
+
 class KeyModeName(StrEnum):
     """Who can open a sum: each hospital, or only all holders together."""
 
@@ -87,6 +95,12 @@ def create_study(
     profile: Annotated[
         list[ProfileName] | None,
         typer.Option(help="How jobs may compute (repeatable); hardened, or of test data any, by default."),
+    ] = None,
+    criterion: Annotated[
+        list[CriterionName] | None,
+        typer.Option(
+            help="What jobs may choose splits by (repeatable); information-gain and gain-ratio by default."
+        ),
     ] = None,
     key_mode: Annotated[
         KeyModeName | None, typer.Option(help="threshold: refuse keys that each hospital has in full.")
@@ -137,6 +151,7 @@ def create_study(
         "legal_basis": legal_basis,
         "members": hospital or None,
         "profiles": [name.value for name in profile or ()] or None,
+        "criteria": [name.value for name in criterion or ()] or None,
         "key_mode": key_mode,
         "min_hospitals": min_hospitals,
         "min_node": min_node,

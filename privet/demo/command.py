@@ -37,6 +37,7 @@ class CriterionName(StrEnum):
 
     INFORMATION_GAIN = "information-gain"
     GAIN_RATIO = "gain-ratio"
+    C45 = "c45"
 
 
 class ProfileName(StrEnum):
@@ -262,9 +263,8 @@ def demo(
 
 
 def _criterion(mode: Mode, profile: ProfileName, criterion: CriterionName | None, direct: bool) -> Criterion:
-    given = None if criterion is None else criterion.value
-    chosen = check_mode(mode.value, profile=profile.value, criterion=given, direct=direct)
-    return "gain-ratio" if chosen == "gain-ratio" else "information-gain"
+    given: Criterion | None = None if criterion is None else criterion.value
+    return check_mode(mode.value, profile=profile.value, criterion=given, direct=direct)
 
 
 def _checked_key_bits(bits: int) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from shared.errors import InputError
-from shared.tree.growth_rules import GrowthRules
+from shared.tree.growth_rules import Criterion, GrowthRules
 from shared.wire.secret import MAX_HEIGHT
 
 Profile = Literal["hardened", "paper"]
@@ -56,7 +56,7 @@ class DemoOptions:
         return self.mode != "ppsdt"
 
 
-def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: bool) -> str:
+def check_mode(mode: Mode, *, profile: Profile, criterion: Criterion | None, direct: bool) -> Criterion:
     """The criterion of a mode, once the other options are seen to fit it. Args: criterion: None where not given.
 
     Raises: InputError: an option of another mode.
@@ -71,7 +71,7 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: str | None, direct: b
         return criterion or "information-gain"
     if profile == "paper":
         raise _not_of(mode, "--profile paper")
-    own = "information-gain" if mode == "id3" else "gain-ratio"
+    own: Criterion = "information-gain" if mode == "id3" else "gain-ratio"
     if criterion not in (None, own):
         raise _not_of(mode, f"--criterion {criterion}")
     return own

@@ -68,6 +68,12 @@ _SHOWN: Final[Mapping[str, str]] = {
     "counts": "a class and the summed counts behind it",
 }
 
+_CRITERIA: Final[Mapping[str, str]] = {
+    "information-gain": "information gain",
+    "gain-ratio": "gain ratio",
+    "c45": "gain ratio among attributes of at least average gain (C4.5)",
+}
+
 
 def words_of(document: StudyDocument, own: str = "") -> list[str]:
     """The paragraphs, in the order of reading. Args: own: the hospital that reads, or nobody in particular."""
@@ -193,7 +199,7 @@ def _noise(document: StudyDocument) -> list[str]:
 
 
 def _floors(document: StudyDocument) -> str:
-    criteria = [criterion.replace("-", " ") for criterion in document.criteria]
+    criteria = [_CRITERIA[criterion] for criterion in document.criteria]
     depth = "any depth" if document.max_depth is None else f"a depth of {document.max_depth}"
     return (
         f"How fine: a node is split from {document.min_node} records on, a branch has at least {document.min_child}; "
