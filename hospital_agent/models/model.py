@@ -17,7 +17,7 @@ from shared.errors import InputError
 from shared.protocol.envelopes import reseal, verify
 from shared.protocol.participation import schema_of
 from shared.tree.binary_tests import read_test
-from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.model import Leaf, Node, Split, Tree, counts_members, read_counts
 from shared.tree.schema import Schema
 from shared.wire.base import canonical_json, decode_base64url
 from shared.wire.envelope import SignedEnvelope
@@ -155,7 +155,7 @@ def _flat(tree: Tree) -> list[dict[str, Any]]:
     """The nodes level by level; a split names the places of its kids."""
     nodes, flat = [tree.root], []
     for node in nodes:  # grows while it is walked
-        entry: dict[str, Any] = {} if node.counts is None else {"counts": list(node.counts)}
+        entry = counts_members(node)
         if isinstance(node, Leaf):
             flat.append(entry | {"leaf": node.label})
             continue
@@ -171,12 +171,12 @@ def _nested(flat: Sequence[Mapping[str, Any]]) -> Tree:
     built: dict[int, Node] = {}
     for place in range(len(flat) - 1, -1, -1):
         entry = flat[place]
-        counts = None if "counts" not in entry else tuple(entry["counts"])
+        counts, unit = read_counts(entry)
         if "leaf" in entry:
-            built[place] = Leaf(entry["leaf"], counts)
+            built[place] = Leaf(entry["leaf"], counts, unit)
         else:
             kids = tuple(built.pop(kid) for kid in entry["kids"])
-            built[place] = Split(entry["attr"], kids, entry["majority"], counts, read_test(entry))
+            built[place] = Split(entry["attr"], kids, entry["majority"], counts, read_test(entry), unit)
     if set(built) != {0}:
         raise ValueError("tree")
     return Tree(built[0])

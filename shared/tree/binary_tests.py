@@ -80,9 +80,10 @@ def read_test(entry: Mapping[str, Any]) -> BinaryTest | None:
 
 
 def branch_names(attribute: Attribute, test: BinaryTest | None) -> tuple[str, ...]:
-    """What the branches of a split are called: the values, or the two sides of the test with their sign."""
+    """What the branches of a split are called: the values (without a fractional one for empty fields), or the two sides
+    of the test with their sign."""
     if test is None:
-        return attribute.values
+        return attribute.values[: attribute.branch_count]
     if isinstance(test, AtMost):
         bound = decimal_text(test.threshold)
         return f"<= {bound}", f"> {bound}"

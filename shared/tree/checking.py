@@ -33,8 +33,8 @@ def _check_split(split: Split, attribute: Attribute) -> None:
     where = f"tree, attribute {attribute.name!r}"
     test = split.test
     if test is None:
-        if len(split.kids) != len(attribute.values):
-            raise InputError(f"{len(split.kids)} branches for {len(attribute.values)} values", where=where)
+        if len(split.kids) != attribute.branch_count:
+            raise InputError(f"{len(split.kids)} branches for {attribute.branch_count} values", where=where)
     elif isinstance(test, AtMost):
         if attribute.fixed_point is None:
             raise InputError("a threshold for an attribute of listed values", where=where)

@@ -10,9 +10,10 @@ lumbar pain?
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from shared.tree.binary_tests import branch_names
-from shared.tree.model import Leaf, Node, Tree
+from shared.tree.model import Leaf, Node, Tree, shown_number
 from shared.tree.schema import Schema
 
 
@@ -41,11 +42,12 @@ def _title(node: Node, schema: Schema) -> str:
     if not isinstance(node, Leaf):
         return f"{schema.attributes[node.attribute].name}?"
     label = schema.classes[node.label] or "(empty)"
-    return label if node.counts is None else f"{label} ({_records(node.counts, schema)})"
+    return label if node.weights is None else f"{label} ({_records(node.weights, schema)})"
 
 
-def _records(counts: tuple[int, ...], schema: Schema) -> str:
-    total = sum(counts)
+def _records(weights: tuple[Fraction, ...], schema: Schema) -> str:
+    counts = [shown_number(weight) for weight in weights]
+    total = shown_number(sum(weights, start=Fraction(0)))
     if total == 0:
         return "no record: the majority above"
     text = "1 record" if total == 1 else f"{total} records"

@@ -89,7 +89,7 @@ def _decision(schema: Schema, entry: dict[str, Any]) -> NodeDecision:
     if "leaf" in entry:
         return LeafDecision(path, _index(entry["leaf"], classes), _vector(entry["counts"], classes, _count))
     attribute = _index(entry["attr"], len(schema.attributes))
-    values = schema.value_count(attribute)
+    values = schema.branch_count(attribute)
     table = _table(entry["rows"], values, classes)
     return SplitDecision(
         path,

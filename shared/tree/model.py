@@ -7,22 +7,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from fractions import Fraction
+from math import lcm
+from typing import Any, Final, TypeVar
 
 from shared.errors import InputError
 from shared.tree.binary_tests import MEMBERS, BinaryTest, read_test
 
 T = TypeVar("T")
 
+_WEIGHT: Final = re.compile(r"(0|[1-9][0-9]{0,4299})(/[1-9][0-9]{0,4299})?")
+"""As long as Python reads integers from text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """An end of the tree: a class index, and the training records per class where they are kept."""
+    """An end of the tree: a class index, and the training records per class where they are kept.
+
+    `counts` are in units of 1/`denominator` of a record: 1 unless parts of records came here (docs/adr/0031).
+    """
 
     label: int
     counts: tuple[int, ...] | None = field(default=None, repr=False)
+    denominator: int = 1
+
+    @property
+    def weights(self) -> tuple[Fraction, ...] | None:
+        """Training records per class, parts of records included; None where they were not kept."""
+        return _weights(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +45,8 @@ class Split:
     """A question: an attribute index and one subtree per value, in the order of the schema.
 
     With `test` (mode G) the question has two answers, and the subtrees are left and right. `majority` is the
-    class index that answers where a record has no usable value; None if it was not kept.
+    class index that answers where a record has no usable value; None if it was not kept. `counts` and `denominator`: as
+    of a leaf. An attribute whose missing values are fractional has no subtree for them.
     """
 
     attribute: int
@@ -38,6 +54,12 @@ class Split:
     majority: int | None = None
     counts: tuple[int, ...] | None = field(default=None, repr=False)
     test: BinaryTest | None = None
+    denominator: int = 1
+
+    @property
+    def weights(self) -> tuple[Fraction, ...] | None:
+        """Training records per class, parts of records included; None where they were not kept."""
+        return _weights(self)
 
     def __post_init__(self) -> None:
         """Refuse a test without two sides. Raises: InputError."""
@@ -95,7 +117,7 @@ class Tree:
         return Tree(fold(self.root, _bare_leaf, _bare_split))
 
     def to_json(self, *, with_counts: bool) -> dict[str, Any]:
-        """A plain form that `from_json` reads: `canonical` with `majority`, and `counts` if wanted."""
+        """A plain form that `from_json` reads: `canonical` with `majority`, and `counts` or `weights` if wanted."""
         return fold(
             self.root,
             lambda leaf: {"leaf": leaf.label} | _counts_member(leaf, with_counts),
@@ -148,7 +170,46 @@ def _bare_split(split: Split, kids: list[Node]) -> Node:
 
 
 def _counts_member(node: Node, wanted: bool) -> dict[str, Any]:
-    return {"counts": list(node.counts)} if wanted and node.counts is not None else {}
+    return counts_members(node) if wanted else {}
+
+
+def counts_members(node: Node) -> dict[str, Any]:
+    """How a node's records stand in JSON; nothing without counts.
+
+    `counts` are integers; with parts of records it is `weights`, fractions as text (`"3/2"`): their numerators and
+    denominators may be longer than what JSON's numbers hold everywhere.
+    """
+    weights = node.weights
+    if node.denominator == 1 or weights is None:
+        return {} if node.counts is None else {"counts": list(node.counts)}
+    return {"weights": [str(weight) for weight in weights]}
+
+
+def read_counts(entry: Mapping[str, Any]) -> tuple[tuple[int, ...] | None, int]:
+    """The inverse: counts, None where there are none, and their denominator. Raises: InputError: another form."""
+    weights = entry.get("weights")
+    if weights is None:
+        return _counts(entry), 1
+    if "counts" in entry or not isinstance(weights, list) or not all(map(_is_weight, weights)):
+        raise InputError("weights are a list of fractions as text, in place of counts", where="tree")
+    read = [Fraction(weight) for weight in weights]
+    unit = lcm(*(weight.denominator for weight in read))
+    if unit == 1 or [str(weight) for weight in read] != weights:
+        raise InputError("weights are in lowest terms, and not all of them whole", where="tree")
+    return tuple(int(weight * unit) for weight in read), unit
+
+
+def _is_weight(text: Any) -> bool:
+    return isinstance(text, str) and _WEIGHT.fullmatch(text) is not None
+
+
+def shown_number(weight: Fraction) -> int | float:
+    """A weight as people and plain JSON are shown it: whole, or with at most two digits behind the point."""
+    return int(weight) if weight.denominator == 1 else float(round(weight, 2))
+
+
+def _weights(node: Node) -> tuple[Fraction, ...] | None:
+    return None if node.counts is None else tuple(Fraction(count, node.denominator) for count in node.counts)
 
 
 def _rebuild(data: Any) -> Node:
@@ -160,9 +221,10 @@ def _rebuild(data: Any) -> Node:
             kids = tuple(done[-len(entry["kids"]) :])
             del done[-len(kids) :]
             majority = None if "majority" not in entry else _index(entry["majority"])
-            done.append(Split(_index(entry["attr"]), kids, majority, _counts(entry), read_test(entry)))
-        elif isinstance(entry, dict) and {"leaf"} <= set(entry) <= {"leaf", "counts"}:
-            done.append(Leaf(_index(entry["leaf"]), _counts(entry)))
+            counts, unit = read_counts(entry)
+            done.append(Split(_index(entry["attr"]), kids, majority, counts, read_test(entry), unit))
+        elif isinstance(entry, dict) and {"leaf"} <= set(entry) <= {"leaf", "counts", "weights"}:
+            done.append(Leaf(_index(entry["leaf"]), *read_counts(entry)))
         else:
             _check_split(entry)
             pending.append((entry, True))
@@ -176,6 +238,7 @@ def _check_split(entry: Any) -> None:
         "kids",
         "majority",
         "counts",
+        "weights",
         *MEMBERS,
     }
     if not known or not isinstance(entry["kids"], list) or not entry["kids"]:
@@ -184,7 +247,7 @@ def _check_split(entry: Any) -> None:
         )
 
 
-def _counts(entry: dict[str, Any]) -> tuple[int, ...] | None:
+def _counts(entry: Mapping[str, Any]) -> tuple[int, ...] | None:
     counts = entry.get("counts")
     if counts is None:
         return None

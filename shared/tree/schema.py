@@ -173,6 +173,10 @@ class Schema:
         """Number of values of the attribute with this index; 0 for numbers in fixed point."""
         return len(self.attributes[attribute].values)
 
+    def branch_count(self, attribute: int) -> int:
+        """Number of branches of a split on it: its values, but for a fractional one for empty fields."""
+        return self.attributes[attribute].branch_count
+
     def class_code(self, text: str) -> int:
         """The index of a class label. Raises: UnknownValueError: the schema does not list it."""
         if text not in self.classes:
