@@ -11,6 +11,7 @@ from shared.wire.base import DecimalText as Decimal
 from shared.wire.consent import MAX_CONSENTS, SignedConsent
 from shared.wire.noise import NoiseSpec, noise_fault
 from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
+from shared.wire.tally import SelectionSpec, TallySpec
 
 MAX_AGENTS: Final = 1024
 MAX_ATTRIBUTES: Final = 1024
@@ -102,7 +103,8 @@ class Manifest(WireModel):
 
     `threshold`: of key mode threshold, how many hospitals open a sum together; the key's.
     `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster
-    differs from an earlier one over the same records (rule A4).
+    differs from an earlier one over the same records (rule A4). `tally`: of a job that only counts. `selection`: which
+    of its records each hospital takes.
     """
 
     v: Literal[1] = 1
@@ -138,6 +140,8 @@ class Manifest(WireModel):
     consents: Annotated[
         list[SignedConsent] | None, Field(min_length=1, max_length=MAX_CONSENTS, exclude_if=is_absent)
     ] = None
+    tally: Annotated[TallySpec | None, Field(exclude_if=is_absent)] = None
+    selection: Annotated[SelectionSpec | None, Field(exclude_if=is_absent)] = None
 
     @property
     def is_secret(self) -> bool:
@@ -163,7 +167,16 @@ class Manifest(WireModel):
         if self.noise is not None:
             self._check_noise(self.noise)
         self._check_fractional()
+        self._check_tally()
         return self
+
+    def _check_tally(self) -> None:
+        """A tally has the one round whose cells are known beforehand, so bounds of one level hold for it."""
+        one_round = (self.profile, self.max_depth, self.publish_tree) == ("hardened", 1, False)
+        if self.tally is not None and not one_round:
+            raise ValueError("tally: it has profile hardened, max_depth 1 and no tree to publish")
+        if self.selection is not None and self.secret is not None and self.secret.purpose != "train":
+            raise ValueError("selection: it parts records with classes, and these have none")
 
     def _check_fractional(self) -> None:
         fractional = sum(attribute.missing is not None for attribute in self.schema_.attributes)
