@@ -1,0 +1,184 @@
+"""Several hospitals' drafts to one contract, in which nobody can see who gave what.
+
+Values, texts and columns are the union of the drafts' in sorted order, so the result does not depend on the drafts'
+order. Where drafts contradict one another, a person has to decide: that is an error which names the column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Final, TypeVar
+
+from shared.contract.schema import schema_of_contract
+from shared.contract.spelling import as_spelled, number_or_none
+from shared.errors import InputError
+from shared.wire.contract import (
+    ContractAttribute,
+    ContractClass,
+    ContractValue,
+    DataContract,
+    ExcludedColumn,
+    MissingPolicy,
+    Spelling,
+)
+
+One = TypeVar("One", str, int, Decimal)
+_LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the other drafts."
+
+
+def merge(drafts: Sequence[DataContract]) -> DataContract:
+    """The contract of all drafts; attributes in the order of their names.
+
+    Raises: InputError: no draft, or two that contradict each other.
+    """
+    if not drafts:
+        raise InputError("no drafts to merge", where="drafts", remedy="Name one draft for each hospital.")
+    names = {attribute.name for draft in drafts for attribute in draft.attributes}
+    merged = [_attribute(name, [_named(draft, name) for draft in drafts]) for name in sorted(names)]
+    contract = DataContract(
+        name=_agreed((draft.name for draft in drafts), "name", "contract"),
+        title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
+        attributes=merged,
+        class_=_class([draft.class_ for draft in drafts]),
+        excluded=_excluded(drafts),
+    )
+    schema_of_contract(contract)
+    return contract
+
+
+def _named(draft: DataContract, name: str) -> ContractAttribute:
+    for attribute in draft.attributes:
+        if attribute.name == name:
+            return attribute
+    raise InputError("one of the drafts does not have it", where=f"attribute {name!r}", remedy=_LEAVE_OUT)
+
+
+def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttribute:
+    where = f"attribute {name!r}"
+
+    def agreed(member: str) -> str:
+        return _agreed((getattr(draft, member) for draft in drafts), member, where, "")
+
+    spelling = _spelling(drafts, where)
+    cuts = {tuple(draft.cuts) for draft in drafts if draft.cuts is not None}
+    if len(cuts) > 1:
+        raise _differ("cuts", where)
+    treat_as = {draft.treat_as for draft in drafts}
+    if len(treat_as) > 1:
+        raise _differ("treat_as", where)
+    return ContractAttribute(
+        name=name,
+        columns=sorted({column for draft in drafts for column in draft.columns}),
+        description=agreed("description"),
+        unit=agreed("unit"),
+        kind="category" if agreed("kind") == "category" else "number",
+        values=_values([draft.values for draft in drafts], spelling, where),
+        spelling=spelling,
+        cuts=[*cuts.pop()] if cuts else None,
+        minimum=_bound(min, (draft.minimum for draft in drafts)),
+        maximum=_bound(max, (draft.maximum for draft in drafts)),
+        decimals=max((d.decimals for d in drafts if d.decimals is not None), default=None),
+        missing_as=agreed("missing_as") or None,
+        missing_codes=sorted({code for draft in drafts for code in draft.missing_codes}),
+        missing_policy=_policy(drafts, where),
+        treat_as=treat_as.pop(),
+    )
+
+
+def _class(drafts: Sequence[ContractClass]) -> ContractClass:
+    where = "class"
+    spelling = _spelling(drafts, where)
+    return ContractClass(
+        name=_agreed((draft.name for draft in drafts), "name", where),
+        columns=sorted({column for draft in drafts for column in draft.columns}),
+        description=_agreed((draft.description for draft in drafts), "description", where, ""),
+        values=_values([draft.values for draft in drafts], spelling, where),
+        spelling=spelling,
+    )
+
+
+def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where: str) -> list[ContractValue]:
+    """The union. A text that one draft lists as a value and another as a spelling of one is the latter."""
+    meant: dict[str, str] = {}
+    for entry in (entry for values in drafts for entry in values):
+        for text in entry.texts:
+            form = as_spelled(text, spelling)
+            if meant.setdefault(form, entry.value) != entry.value:
+                raise InputError(
+                    f"the drafts read the text {text!r} as different values",
+                    where=where,
+                    remedy="Agree on one of them.",
+                )
+    found: dict[str, list[ContractValue]] = {}
+    for entry in (entry for values in drafts for entry in values):
+        value = meant.get(as_spelled(entry.value, spelling), entry.value)
+        found.setdefault(as_spelled(value, spelling), []).append(entry)
+    joined = [_joined(entries, where) for entries in found.values()]
+    return sorted(joined, key=lambda entry: (entry.other, *order_of(entry.value)))
+
+
+def order_of(value: str) -> tuple[bool, Decimal, str]:
+    """Numbers first, by size, then texts."""
+    number = number_or_none(value)
+    return (number is None, number or Decimal(0), value)
+
+
+def _joined(entries: Sequence[ContractValue], where: str) -> ContractValue:
+    value = min({entry.value for entry in entries if not _only_elsewhere(entry, entries)})
+    texts = {text for entry in entries for text in (entry.value, *entry.texts)} - {value}
+    return ContractValue(
+        value=value,
+        meaning=_agreed((entry.meaning for entry in entries), f"meaning of {value!r}", where, ""),
+        texts=sorted(texts),
+        prefixes=sorted({prefix for entry in entries for prefix in entry.prefixes}),
+        other=any(entry.other for entry in entries),
+    )
+
+
+def _only_elsewhere(entry: ContractValue, entries: Sequence[ContractValue]) -> bool:
+    """Whether another draft lists this value as a spelling of its own one."""
+    return any(entry.value in other.texts for other in entries)
+
+
+def _spelling(drafts: Sequence[ContractAttribute] | Sequence[ContractClass], where: str) -> Spelling:
+    wider: set[Spelling] = {draft.spelling for draft in drafts if draft.spelling != "exact"}
+    if len(wider) > 1:
+        raise _differ("spelling", where)
+    return wider.pop() if wider else "exact"
+
+
+def _policy(drafts: Sequence[ContractAttribute], where: str) -> MissingPolicy:
+    """A hospital without empty fields drafts `refuse`; one that has some decides what they are."""
+    wider: set[MissingPolicy] = {d.missing_policy for d in drafts if d.missing_policy != "refuse"}
+    if len(wider) > 1:
+        raise _differ("missing_policy", where)
+    return wider.pop() if wider else "refuse"
+
+
+def _bound(choose: Callable[..., Decimal], bounds: Iterable[str | None]) -> str | None:
+    found = [Decimal(bound) for bound in bounds if bound is not None]
+    return format(choose(found), "f") if found else None
+
+
+def _excluded(drafts: Sequence[DataContract]) -> list[ExcludedColumn]:
+    reasons: dict[str, str] = {}
+    for entry in (entry for draft in drafts for entry in draft.excluded):
+        reasons[entry.column] = max(reasons.get(entry.column, ""), entry.reason)
+    return [ExcludedColumn(column=column, reason=reasons[column]) for column in sorted(reasons)]
+
+
+def _agreed(said: Iterable[str | None], member: str, where: str, silent: str | None = None) -> str:
+    """What the drafts say of a member; one that says nothing (`silent`) agrees with every other."""
+    found = {text or "" for text in said} - {silent}
+    if len(found) > 1:
+        raise _differ(member, where)
+    return found.pop() if found else ""
+
+
+def _differ(member: str, where: str) -> InputError:
+    return InputError(
+        f"the drafts differ in {member}",
+        where=where,
+        remedy="Agree on one, and correct the drafts that say otherwise.",
+    )

@@ -1,0 +1,154 @@
+"""One field of a record through the contract: its text to the study's value, or to the rule that it breaks.
+
+The order: empty and missing codes; a listed value; a further text of a value; the longest prefix; the value that takes
+all others. Errors name the attribute and the rule, never the field's content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from enum import StrEnum
+
+from shared.contract.spelling import as_spelled, number_or_none
+from shared.tree.numbers import UnknownValueError
+from shared.wire.contract import (
+    ContractAttribute,
+    ContractClass,
+    ContractValue,
+    DataContract,
+    Spelling,
+    owners_of,
+)
+
+Read = Callable[[str], str]
+"""A field's text to a text that the schema has a code for. Raises: BrokenRuleError."""
+
+
+class Rule(StrEnum):
+    """What a field can be at fault with."""
+
+    UNKNOWN = "unknown-value"
+    EMPTY = "empty"
+    NO_NUMBER = "no-number"
+    RANGE = "range"
+    DECIMALS = "decimals"
+    EXCLUDED = "excluded-column"
+    COLUMN = "missing-column"
+
+
+class BrokenRuleError(UnknownValueError):
+    """A field that the contract does not take. `rule` says which of its rules is broken."""
+
+    def __init__(self, rule: Rule, detail: str, *, where: str, remedy: str) -> None:
+        """Args: as of `InputError`."""
+        super().__init__(detail, where=where, remedy=remedy)
+        self.rule = rule
+
+
+def readers(contract: DataContract) -> Mapping[str, Read]:
+    """How the texts of each column are read, by the name of the attribute; of the class under the class's name."""
+    found = {attribute.name: attribute_reader(attribute) for attribute in contract.attributes}
+    return {**found, contract.class_.name: class_reader(contract.class_)}
+
+
+def attribute_reader(attribute: ContractAttribute) -> Read:
+    """How an attribute's texts are read; an empty field gives the empty text, unless it is refused."""
+    where = f"attribute {attribute.name!r}"
+    rule: Spelling = "number" if attribute.kind == "number" else attribute.spelling
+    empty = {as_spelled(code, rule) for code in attribute.missing_codes} | {""}
+    refuses = attribute.missing_policy == "refuse" and attribute.missing_as is None
+    inner = _number_reader(attribute) if attribute.kind == "number" else _value_reader(attribute, where)
+
+    def read(text: str) -> str:
+        if as_spelled(text, rule) not in empty:
+            return inner(text)
+        if refuses:
+            raise BrokenRuleError(
+                Rule.EMPTY,
+                "an empty field or a code for missing, which the contract refuses",
+                where=where,
+                remedy="Fill the field, or have the contract give empty fields a value (missing_policy).",
+            )
+        return ""
+
+    return read
+
+
+def class_reader(target: ContractClass) -> Read:
+    """How the texts of the class column are read."""
+    return _value_reader(target, f"class column {target.name!r}")
+
+
+def other_names(contract: DataContract) -> dict[str, str]:
+    """Column at a hospital to name in the study, for every further name that the contract knows."""
+    return {column: owner.name for owner in owners_of(contract) for column in owner.columns}
+
+
+def _value_reader(owner: ContractAttribute | ContractClass, where: str) -> Read:
+    known = texts_of(owner.values, owner.spelling)
+    prefixes = sorted(
+        ((prefix, entry.value) for entry in owner.values for prefix in entry.prefixes),
+        key=lambda pair: -len(pair[0]),
+    )
+    rest = next((entry.value for entry in owner.values if entry.other), None)
+
+    def read(text: str) -> str:
+        found = known.get(as_spelled(text, owner.spelling))
+        if found is None:
+            found = next((value for prefix, value in prefixes if text.strip().startswith(prefix)), rest)
+        if found is None:
+            raise BrokenRuleError(
+                Rule.UNKNOWN,
+                "a value that the contract does not list",
+                where=where,
+                remedy="Correct the field, or propose the value for the contract (privet data merge).",
+            )
+        return found
+
+    return read
+
+
+def texts_of(values: Iterable[ContractValue], spelling: Spelling) -> dict[str, str]:
+    """Every listed text in its one form, and the value that it means."""
+    return {
+        as_spelled(text, spelling): entry.value for entry in values for text in (entry.value, *entry.texts)
+    }
+
+
+def _number_reader(attribute: ContractAttribute) -> Read:
+    where = f"attribute {attribute.name!r}"
+    low = None if attribute.minimum is None else Decimal(attribute.minimum)
+    high = None if attribute.maximum is None else Decimal(attribute.maximum)
+    step = None if attribute.decimals is None else Decimal(1).scaleb(-attribute.decimals)
+
+    def read(text: str) -> str:
+        number = number_or_none(text.strip())
+        if number is None:
+            raise BrokenRuleError(
+                Rule.NO_NUMBER,
+                "expected a number such as 37.5",
+                where=where,
+                remedy="Correct the field, or list its text among the contract's missing_codes.",
+            )
+        if (low is not None and number < low) or (high is not None and number > high):
+            raise BrokenRuleError(
+                Rule.RANGE,
+                f"a number outside {attribute.minimum} to {attribute.maximum}",
+                where=where,
+                remedy=f"Correct the field; look at its unit too{_unit(attribute)}.",
+            )
+        if step is not None and number % step != 0:
+            raise BrokenRuleError(
+                Rule.DECIMALS,
+                f"a number with more than {attribute.decimals} decimals",
+                where=where,
+                remedy="Round the column, or have the contract allow more decimals.",
+            )
+        return text.strip()
+
+    return read
+
+
+def _unit(attribute: ContractAttribute) -> str:
+    return f", which the contract says is {attribute.unit}" if attribute.unit else ""

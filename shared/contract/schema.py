@@ -1,0 +1,110 @@
+"""The schema that a data contract stands for: what goes into the study and every manifest, byte for byte as ever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from shared.contract.spelling import as_spelled
+from shared.errors import InputError
+from shared.tree.numbers import FixedPoint
+from shared.tree.schema import MISSING_NAMES, Attribute, Missing, Schema
+from shared.tree.schema_checks import is_plain_line
+from shared.wire.contract import ContractAttribute, ContractClass, DataContract, owners_of
+
+MISSING: Final = MISSING_NAMES[-1]
+"""What the value of an empty field is called, where the contract lists none itself."""
+_FATE: Final = {"refuse": "refused", "fractional": "no value (fractional)"}
+
+
+def schema_of_contract(contract: DataContract) -> Schema:
+    """The checked schema; attributes and values in the contract's order, a value for missing fields last.
+
+    Raises: InputError: the contract contradicts itself, or breaks a limit of a schema.
+    """
+    check_contract(contract)
+    return Schema.create(
+        (_attribute(attribute) for attribute in contract.attributes),
+        contract.class_.name,
+        [entry.value for entry in contract.class_.values],
+    )
+
+
+def check_contract(contract: DataContract) -> None:
+    """Whether every text means one thing, every column one attribute, and all texts are fit to be shown.
+
+    Raises: InputError: naming the column and what is at fault.
+    """
+    seen: dict[str, str] = {}
+    for owner in owners_of(contract):
+        for column in {owner.name, *owner.columns}:
+            if column in seen:
+                raise InputError(
+                    f"the column {column!r} is named for {seen[column]!r} and for {owner.name!r}",
+                    where="contract",
+                    remedy="Let each column hold one attribute.",
+                )
+            seen[column] = owner.name
+        _check_values(owner)
+    _check_lines(contract)
+
+
+def _attribute(attribute: ContractAttribute) -> Attribute:
+    name, policy = attribute.name, attribute.missing_policy
+    if attribute.kind == "number" and attribute.cuts is None:
+        low, high, decimals = attribute.minimum, attribute.maximum, attribute.decimals
+        if low is None or high is None or decimals is None:
+            raise InputError("a number without cuts needs a range and decimals", where=f"attribute {name!r}")
+        point = FixedPoint.create(name, low, high, decimals, attribute.missing_as)
+        return Attribute(name, (), fixed_point=point)
+    if attribute.kind == "number":
+        numeric = Attribute.numeric(name, attribute.cuts or (), None if policy == "refuse" else MISSING)
+        return replace(numeric, treat_as=attribute.treat_as, missing=_marker(attribute))
+    values = [entry.value for entry in attribute.values]
+    if policy != "refuse" and not set(values) & set(MISSING_NAMES):
+        values.append(MISSING)
+    return Attribute(name, tuple(values), treat_as=attribute.treat_as, missing=_marker(attribute))
+
+
+def _marker(attribute: ContractAttribute) -> Missing | None:
+    return "fractional" if attribute.missing_policy == "fractional" else None
+
+
+def _check_values(owner: ContractAttribute | ContractClass) -> None:
+    where = f"contract, column {owner.name!r}"
+    if isinstance(owner, ContractAttribute) and owner.missing_policy != "category":
+        listed = sorted({entry.value for entry in owner.values} & set(MISSING_NAMES))
+        if listed:
+            raise InputError(
+                f"it lists the value {listed[0]!r} while empty fields are {_FATE[owner.missing_policy]}",
+                where=where,
+                remedy="Take the value out, or set missing_policy to category.",
+            )
+    if sum(entry.other for entry in owner.values) > 1:
+        raise InputError("two values take all other texts", where=where, remedy="Keep one of them.")
+    meant: dict[str, str] = {}
+    for entry in owner.values:
+        for text in (entry.value, *entry.texts):
+            form = as_spelled(text, owner.spelling)
+            if meant.setdefault(form, entry.value) != entry.value:
+                raise InputError(
+                    f"the text {text!r} means {meant[form]!r} and {entry.value!r}",
+                    where=where,
+                    remedy="List each text once, under one value.",
+                )
+    if len({entry.value for entry in owner.values}) != len(owner.values):
+        raise InputError("a value is listed twice", where=where, remedy="List each value once.")
+
+
+def _check_lines(contract: DataContract) -> None:
+    lines = [contract.title, contract.class_.description, *(entry.reason for entry in contract.excluded)]
+    for attribute in contract.attributes:
+        lines += [attribute.description, attribute.unit]
+    for owner in owners_of(contract):
+        lines += [entry.meaning for entry in owner.values]
+    if not all(map(is_plain_line, lines)):
+        raise InputError(
+            "a title, description, unit, meaning or reason is one line without control characters",
+            where="contract",
+            remedy="Write it anew on one line.",
+        )
