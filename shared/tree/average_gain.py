@@ -37,16 +37,25 @@ def best_of_average_gain(tables: Mapping[int, ContingencyTable], limit: int | No
     ratios by cross-multiplication. Of equal ratios the attribute first in `tables` wins.
     Args: tables: admissible attributes of one node. limit: as `many_values` gives it.
     """
+    if not tables:
+        return None
     ratios = {attribute: gain_ratio_fraction(table) for attribute, table in tables.items()}
+    values = {attribute: len(table.rows) for attribute, table in tables.items()}
+    return best_above_average(ratios, values, next(iter(tables.values())).total, limit)
+
+
+def best_above_average(
+    ratios: Mapping[int, tuple[int, int]], values: Mapping[int, int], records: int, limit: int | None
+) -> int | None:
+    """The same from numbers: gain and split information of each attribute, both times N 2^32, and its values.
+
+    An attribute whose split information is 0 does not compete. Args: records: N.
+    """
     varied = {attribute: ratio for attribute, ratio in ratios.items() if ratio[1] > 0}
-    counted = [
-        gain
-        for attribute, (gain, _) in varied.items()
-        if limit is None or len(tables[attribute].rows) < limit
-    ]
+    counted = [gain for attribute, (gain, _) in varied.items() if limit is None or values[attribute] < limit]
     best, best_gain, best_split = None, 0, 1
     for attribute, (gain, split) in varied.items():
-        if not counted or not _competes(gain, counted, tables[attribute].total):
+        if not counted or not _competes(gain, counted, records):
             continue
         if best is None or gain * best_split > best_gain * split:
             best, best_gain, best_split = attribute, gain, split
