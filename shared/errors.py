@@ -46,6 +46,7 @@ class JobCode(StrEnum):
     MEMBER_LOST = "member_lost"
     DEADLINE = "deadline"
     BUDGET_EXHAUSTED = "budget_exhausted"
+    TOO_FEW_RECORDS = "too_few_records"
     SHARE_INCONSISTENT = "share_inconsistent"
     COMPUTE_PARTY_MISSING = "compute_party_missing"
     HISTORY_LOST = "history_lost"

@@ -25,7 +25,13 @@ from shared.protocol.agent_effects import Aborted, Completed, Compute, Count, Ho
 from shared.protocol.envelopes import Sealed, body_of, reseal, verify
 from shared.protocol.joining import join_roster
 from shared.protocol.opening import open_together, partial_body
-from shared.protocol.participation import Participation, SecretResult, rules_of, schema_of
+from shared.protocol.participation import (
+    Participation,
+    SecretResult,
+    growth_kind,
+    rules_of,
+    schema_of,
+)
 from shared.protocol.profiles import contribution_body, open_sums, secret_statement_body, statement_body
 from shared.protocol.states import (
     AGENT_TRANSITIONS,
@@ -36,7 +42,6 @@ from shared.protocol.states import (
 )
 from shared.protocol.trust import Trust
 from shared.secure_tree.context import hidden_state
-from shared.tree.growing import Growth
 from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.manifest import MAX_CELLS, Manifest
@@ -60,7 +65,7 @@ def accept(
         shared. direct: of a compute party, where it takes the connections of the two others.
     """
     mh = hashlib.sha256(manifest.canonical()).hexdigest()
-    growth = Growth.start(schema_of(manifest), rules_of(manifest), bytes.fromhex(mh))
+    growth = growth_kind(manifest).start(schema_of(manifest), rules_of(manifest), bytes.fromhex(mh))
     state = follow(AGENT_TRANSITIONS, AgentState.IDLE, AgentEvent.ACCEPT)
     participation = Participation(manifest, mh, own, growth, ephemeral[0], state=state, cloud_seq=0)
     body = JobAccept(

@@ -19,6 +19,7 @@ from shared.secure_tree.context import RoundContext
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.schema import Schema
+from shared.tree.tallying import AnyGrowth, TallyGrowth
 from shared.wire.manifest import Manifest
 from shared.wire.secret import DirectEndpoint
 
@@ -78,7 +79,7 @@ class Participation:
     manifest: Manifest
     mh: str
     own: AgentId
-    growth: Growth
+    growth: AnyGrowth
     ephemeral_private: bytes = field(repr=False)
     state: AgentState = AgentState.IDLE
     chain: Chain = Chain()
@@ -144,6 +145,11 @@ def rules_of(manifest: Manifest) -> GrowthRules:
     )
 
 
+def growth_kind(manifest: Manifest) -> type[Growth] | type[TallyGrowth]:
+    """What a job's rounds bring forward: a tree, or the tables of a tally."""
+    return Growth if manifest.tally is None else TallyGrowth
+
+
 def to_json(participation: Participation) -> dict[str, Any]:
     """For the journal: plain JSON types."""
     p = participation
@@ -202,7 +208,7 @@ def from_json(data: Mapping[str, Any]) -> Participation:
         manifest=manifest,
         mh=data["mh"],
         own=AgentId(data["own"]),
-        growth=Growth.from_json(schema, rules, data["growth"]),
+        growth=growth_kind(manifest).from_json(schema, rules, data["growth"]),
         ephemeral_private=bytes.fromhex(data["ephemeral_private"]),
         state=AgentState(data["state"]),
         chain=Chain(*data["chain"]),

@@ -1,0 +1,55 @@
+"""What the members of a job that only counts agree on: the schema of an evaluation, and how its tables are read.
+
+In an evaluation each record's only attribute is its *place*: the index, in the order of `Tree.nodes`, of the node where
+its walk down the tree ends. The cloud does not know how many nodes the tree has; the schema may have places to spare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.tree.contingency import ContingencyTable
+from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, SchemaSpec
+
+ELSEWHERE: Final = "elsewhere"
+_PLACES_A_PART: Final = MAX_VALUES - 1
+
+
+def evaluation_schema(target: ClassSpec, places: int) -> SchemaSpec:
+    """The schema of an evaluation: one attribute with a value a place, or several parts with one for the other parts.
+
+    Args: target: the class of the tree's own schema.
+    """
+    parts = [range(places)]
+    if places > MAX_VALUES:
+        starts = range(0, places, _PLACES_A_PART)
+        parts = [range(start, min(start + _PLACES_A_PART, places)) for start in starts]
+    spare = [] if len(parts) == 1 else [ELSEWHERE]
+    attributes = [
+        AttributeSpec(name=_name(part, target.name), values=[*map(str, part), *spare]) for part in parts
+    ]
+    return SchemaSpec(attributes=attributes, class_=target)
+
+
+def place_codes(schema: SchemaSpec, place: int) -> list[int]:
+    """The codes of a record that ends at `place`, one an attribute of `evaluation_schema`."""
+    if len(schema.attributes) == 1:
+        return [place]
+    part, offset = divmod(place, _PLACES_A_PART)
+    return [
+        offset if index == part else len(attribute.values) - 1
+        for index, attribute in enumerate(schema.attributes)
+    ]
+
+
+def counts_by_place(tables: Sequence[ContingencyTable], nodes: int) -> list[tuple[int, ...]]:
+    """Records per true class of each of the first `nodes` places. Args: tables: of an `evaluation_schema`."""
+    rows = [row for table in tables for row in (table.rows if len(tables) == 1 else table.rows[:-1])]
+    return rows[:nodes]
+
+
+def _name(part: range, taken: str) -> str:
+    """A part's name, made to differ from the class's."""
+    name = f"places {part.start} to {part[-1]}"
+    return name if name != taken else f"{name} of the tree"
