@@ -125,7 +125,7 @@ AnyGrowth = Growth | TallyGrowth
 
 
 def tables_of(schema: Schema, cells: Any) -> Tables:
-    """Tables of a schema from nested lists: attribute, value, class. Raises: ValueError: another shape, or no counts."""
+    """Tables of a schema from nested lists: attribute, value, class. Raises: ValueError: of another shape."""
     tables = tuple(ContingencyTable.of(table) for table in cells)
     shape = [[schema.class_count] * schema.value_count(index) for index in range(len(schema.attributes))]
     flat = [count for table in tables for row in table.rows for count in row]

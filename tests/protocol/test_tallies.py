@@ -53,7 +53,7 @@ def test_every_hospital_opens_the_pooled_tables_and_the_cloud_learns_a_constant(
     built.run(4000)
     assert built.cloud.job.state is CloudState.DONE
     assert [opened(built, name) for name in NAMES] == [pooled(built)] * len(NAMES)
-    other = world(seed, {name: PATTERNS[:3] for name in NAMES})
+    other = world(seed, dict.fromkeys(NAMES, PATTERNS[:3]))
     other.run(4000)
     assert {h.tree for h in built.hospitals.values()} == {h.tree for h in other.hospitals.values()}
     assert opened(other, "h1") != opened(built, "h1")
@@ -81,7 +81,7 @@ def test_other_tables_give_another_state_so_that_nobody_agrees_to_them() -> None
 
 
 def test_fewer_records_than_min_node_in_all_end_the_job_without_a_table() -> None:
-    few = {name: PATTERNS[:2] for name in NAMES}
+    few = dict.fromkeys(NAMES, PATTERNS[:2])
     built = world(3, few, min_node=9)
     built.run(4000)
     assert built.cloud.job.failure == JobCode.TOO_FEW_RECORDS
