@@ -81,6 +81,10 @@ def create_study(
     schema: Annotated[
         Path | None, typer.Option(help="JSON with attributes and class, as in deploy/README.md.")
     ] = None,
+    contract: Annotated[
+        Path | None,
+        typer.Option(help="A data contract (privet data merge), from which the schema is derived."),
+    ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
@@ -147,6 +151,7 @@ def create_study(
         "id": study,
         "question": question,
         "schema": None if schema is None else _schema(schema),
+        **_contracted(contract),
         "purpose": purpose,
         "legal_basis": legal_basis,
         "members": hospital or None,
@@ -294,6 +299,19 @@ def _schema(path: Path) -> Any:
     """The schema, alone in the file or as a member of it."""
     document = _json(path, "Name the file with the study's schema.")
     return document["schema"] if isinstance(document, dict) and "schema" in document else document
+
+
+def _contracted(path: Path | None) -> dict[str, Any]:
+    """The contract of a file, and the schema that it stands for."""
+    if path is None:
+        return {}
+    from shared.contract.files import contract_of
+    from shared.contract.schema import schema_of_contract
+
+    document = _json(path, "Name the file with the data contract.")
+    contract = contract_of(document, str(path))
+    written = contract.model_dump(mode="json", by_alias=True)
+    return {"schema": schema_of_contract(contract).to_json(), "contract": written}
 
 
 def _last_second(day: str) -> int:

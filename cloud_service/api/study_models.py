@@ -13,6 +13,7 @@ from cloud_service.service.studies import StudyView
 from shared.ids import ID_PATTERN
 from shared.protocol.plain_words import words_of
 from shared.wire.base import MAX_INTEGER
+from shared.wire.contract import DataContract
 from shared.wire.manifest import (
     MAX_AGENTS,
     MAX_ATTRIBUTES,
@@ -98,6 +99,10 @@ class StudyIn(BaseModel):
     shared_result: bool | None = None
     open_empty: bool | None = None
     max_records: Annotated[int | None, Field(ge=1, le=MAX_RECORDS)] = None
+    contract: Annotated[
+        DataContract | None,
+        Field(description="How texts become values; the schema must be the one it stands for"),
+    ] = None
     expires: Annotated[
         int | None, Field(ge=0, le=MAX_INTEGER, description="Unix seconds; a year from now by default")
     ] = None

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from shared.errors import InputError
 from shared.wire.base import describe
+from shared.wire.contract import DataContract
 from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, KeyMode, Profile, SchemaSpec
 from shared.wire.noise import NoiseSpec
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start, StudyDocument
@@ -71,6 +72,7 @@ class StudyRules:
     shared_result: bool | None = None
     open_empty: bool | None = None
     max_records: int | None = None
+    contract: DataContract | None = None
     expires: int | None = None
 
 

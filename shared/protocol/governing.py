@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+from shared.contract.schema import schema_of_contract
 from shared.crypto import identity
 from shared.crypto.certificates import Role
 from shared.errors import ErrorCode, InputError, PeerError
@@ -66,7 +67,13 @@ def check_texts(document: StudyDocument) -> None:
     for name in ("question", "purpose", "legal_basis"):
         if not is_plain_line(getattr(document, name)):
             raise InputError(f"a {name} is one line without control characters", where=name)
-    Schema.from_json(document.schema_.model_dump(mode="json", by_alias=True))
+    schema = Schema.from_json(document.schema_.model_dump(mode="json", by_alias=True))
+    if document.contract is not None and schema_of_contract(document.contract) != schema:
+        raise InputError(
+            "the schema is not the one that the data contract stands for",
+            where="contract",
+            remedy="Leave the schema out, and have it derived from the contract (--contract).",
+        )
 
 
 def sign_answer(answer: StudyAnswer, signer: Signer) -> SignedAnswer:

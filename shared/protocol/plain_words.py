@@ -124,10 +124,16 @@ def _members(document: StudyDocument) -> str:
 def _records(document: StudyDocument) -> str:
     names = [attribute.name for attribute in document.schema_.attributes]
     classes = document.schema_.class_
-    return (
+    text = (
         f"What is used of each record: {_listed(names)}; and the class {classes.name} "
         f"({_listed(list(classes.labels))})."
     )
+    if document.contract is not None:
+        text += (
+            f" The agent reads the records by data contract {document.contract.name}, a part of this document; "
+            "`privet data check` tells whether they fit it."
+        )
+    return text
 
 
 def _compute_parties(document: StudyDocument, own: str) -> str:

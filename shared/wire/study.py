@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import Base64Url, Count, Hex32, Hex64, Id, WireModel, is_absent
+from shared.wire.contract import DataContract
 from shared.wire.manifest import (
     MAX_AGENTS,
     MAX_ATTRIBUTES,
@@ -48,7 +49,8 @@ class StudyDocument(WireModel):
     that jobs may have; `key_mode` "threshold" refuses keys that each hospital has in full. `min_...`: each job's are at
     least so; `max_...`: at most (`max_depth` None: any). `noise`: each job has at least so much. `compute_parties`,
     `result_parties`: of secret jobs; None for whom the job names. `shared_result`, `open_empty`: whether they may.
-    `start` "approved": no job before every invited hospital has approved. Times: Unix seconds.
+    `start` "approved": no job before every invited hospital has approved. `contract`: how each hospital's texts become
+    the schema's values; the schema is the one it stands for (`shared.contract.schema`). Times: Unix seconds.
     """
 
     v: Literal[1] = 1
@@ -81,6 +83,7 @@ class StudyDocument(WireModel):
     shared_result: bool = False
     open_empty: bool = False
     max_records: Annotated[int | None, Field(ge=1, le=MAX_RECORDS, exclude_if=is_absent)] = None
+    contract: Annotated[DataContract | None, Field(exclude_if=is_absent)] = None
     created: Moment
     expires: Moment
 
