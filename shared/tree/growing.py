@@ -112,7 +112,7 @@ class Growth:
         needed = {child.path[:-1] for child in frontier if child.derived}
         return replace(
             self,
-            state=_next_state(self.state, level),
+            state=next_state(self.state, level),
             frontier=frontier,
             parents={path: tables[path] for path in needed},
             history=(*self.history, level),
@@ -148,7 +148,7 @@ class Growth:
         Raises: InputError: another form, indices outside the schema, or decisions that do not give the state.
         """
         record = parse_record(schema, data)
-        state = reduce(_next_state, record.history, start_state(record.mh))
+        state = reduce(next_state, record.history, start_state(record.mh))
         frontier = (
             next_frontier(schema, record.history[-1], rules) if record.history else (root_node(schema),)
         )
@@ -178,7 +178,8 @@ def start_state(mh: bytes) -> bytes:
     return hashlib.sha256(_STATE_LABEL + mh).digest()
 
 
-def _next_state(state: bytes, level: tuple[NodeDecision, ...]) -> bytes:
+def next_state(state: bytes, level: Sequence[NodeDecision]) -> bytes:
+    """`S_(r+1) = SHA-256(S_r || canonical decisions)` of one level, in frontier order."""
     # ASCII text and small integers only, so sorted keys without blanks are RFC 8785's form.
     decisions = [decision.canonical() for decision in level]
     canonical = json.dumps(decisions, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
