@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from cloud_service.service.logs import about
 from cloud_service.service.provider import ProviderError
 from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.refusals import (
@@ -24,7 +25,7 @@ from cloud_service.service.refusals import (
     NotSignedInError,
     UnknownThingError,
 )
-from cloud_service.store.database import AuditUnavailableError
+from cloud_service.store.database import AuditUnavailableError, kind_of
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -66,7 +67,7 @@ TITLES: Final[Mapping[str, str]] = {
     "rate_limited": "Too many requests",
     "audit_unavailable": "Nothing can be recorded now",
     "invalid_input": "The input breaks a rule",
-    "not_signed_in": "A token is needed",
+    "not_signed_in": "Not signed in",
     "provider_unavailable": "The identity provider cannot be used now",
     "forbidden": "Not allowed to this role",
     "not_published": "Not published",
@@ -148,6 +149,7 @@ def _input(request: Request, error: Exception) -> Response:
 
 
 def _temporary(request: Request, error: Exception) -> Response:
+    about(error=kind_of(error))
     return _answer(request, *_temporary_parts(cast(TemporaryError, error)))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 import structlog
 
+from cloud_service.store.database import kind_of
 from shared.ids import JobId
 
 _log = structlog.get_logger()
@@ -18,5 +19,5 @@ def for_each_job(jobs: Iterable[JobId], work: Callable[[JobId], object]) -> int:
         try:
             done += bool(work(job))
         except Exception as error:
-            _log.error("background work failed", job=job, error=type(error).__name__)
+            _log.error("background work failed", job=job, error=kind_of(error))
     return done

@@ -16,7 +16,7 @@ from cloud_service.service.notifier import EVERYTHING
 from cloud_service.service.presence import Presence
 from cloud_service.service.recording import Recorder
 from cloud_service.store import jobs, journal, outbox
-from cloud_service.store.database import Database
+from cloud_service.store.database import Database, kind_of
 from shared.ids import JobId
 from shared.protocol import coordinator
 from shared.protocol.envelopes import Signer
@@ -128,4 +128,4 @@ class Worker:
             except (
                 Exception
             ) as error:  # the next round may succeed; without the thread every job would stand still
-                _log.error("background work failed", error=type(error).__name__)
+                _log.error("background work failed", error=kind_of(error))

@@ -4,7 +4,8 @@ Statements are built once, at import, and run on plain connections: a message co
 them anew or passing through the ORM's unit of work took most of its time.
 
 SQLite: WAL with synchronous=FULL (a commit is on disk before its receipt leaves, rule C1), BEGIN IMMEDIATE, one
-writer at a time in this process by a lock, so that nobody waits in SQLite's sleeping busy handler.
+writer at a time in this process by a lock, so that nobody waits in SQLite's sleeping busy handler. Opening a connection
+takes no write lock either, so that readers never wait for writers.
 PostgreSQL: read committed; who changes a job locks its row (rule C6).
 """
 
@@ -33,17 +34,34 @@ from shared.errors import ErrorCode, InputError, InternalError, TemporaryError
 _BUSY_MILLISECONDS: Final = 10_000
 _CONNECTIONS: Final = 50
 _KEPT_OPEN: Final = 20
+_RETURN_PAGES: Final = "PRAGMA auto_vacuum=INCREMENTAL"
 _OUTBOX_LOCK: Final = 0x70726976
 """Key of the PostgreSQL advisory lock under which ids of the outbox are drawn."""
 
 
 class AuditUnavailableError(TemporaryError):
-    """Nothing can be recorded now, so nothing was done."""
+    """Nothing can be recorded now, so nothing was done.
+
+    `cause`: for the log, the kind of fault and the database's own code, as `OperationalError SQLITE_BUSY` or
+    `AdminShutdown 57P01`; its text may quote what was asked and is left out.
+    """
 
     code = ErrorCode.AUDIT_UNAVAILABLE
 
-    def __init__(self) -> None:
+    def __init__(self, fault: Exception | None = None) -> None:
         super().__init__("the record of this cannot be written now; nothing was done", retry_after_seconds=2)
+        self.cause = "" if fault is None else _kind(fault)
+
+
+def kind_of(error: Exception) -> str:
+    """What the log says of an error: its class, or why the database could not be used."""
+    return (isinstance(error, AuditUnavailableError) and error.cause) or type(error).__name__
+
+
+def _kind(fault: Exception) -> str:
+    origin = getattr(fault, "orig", None) or fault
+    code = getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None)
+    return f"{type(origin).__name__} {code or ''}".rstrip()
 
 
 class Database:
@@ -72,8 +90,8 @@ class Database:
                 yield connection
         except DataError:
             raise _unstorable() from None
-        except (OperationalError, InterfaceError, PoolTimeoutError):
-            raise AuditUnavailableError from None
+        except (OperationalError, InterfaceError, PoolTimeoutError) as fault:
+            raise AuditUnavailableError(fault) from None
         finally:
             self.observe("read", time.perf_counter() - began)
 
@@ -93,8 +111,8 @@ class Database:
                 raise
             except DataError:
                 raise _unstorable() from None
-            except (DBAPIError, PoolTimeoutError):
-                raise AuditUnavailableError from None
+            except (DBAPIError, PoolTimeoutError) as fault:
+                raise AuditUnavailableError(fault) from None
             finally:
                 self.observe("write", time.perf_counter() - began)
 
@@ -144,8 +162,11 @@ class Database:
         if self.is_sqlite:
             with self._one_writer, self.engine.connect() as connection:
                 driver = connection.connection.driver_connection
-                if driver is not None:
-                    driver.execute("VACUUM" if whole else "PRAGMA incremental_vacuum").fetchall()
+                if driver is None:
+                    return
+                if whole:
+                    driver.execute(_RETURN_PAGES)
+                driver.execute("VACUUM" if whole else "PRAGMA incremental_vacuum").fetchall()
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -198,9 +219,11 @@ def _engine(url: str, connections: int) -> Engine:
 def _prepare_sqlite(connection: Any, _record: object) -> None:
     connection.isolation_level = None  # the driver must not begin transactions by itself; _begin_sqlite does
     cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout={_BUSY_MILLISECONDS}")
+    if cursor.execute("PRAGMA page_count").fetchone() == (0,):
+        # Only of a file that is made now: even where it is so already, saying it takes the lock for writing.
+        cursor.execute(_RETURN_PAGES)
     for pragma in (
-        f"busy_timeout={_BUSY_MILLISECONDS}",
-        "auto_vacuum=INCREMENTAL",  # of a file that is made now, and of an older one from its next VACUUM on
         "journal_mode=WAL",
         "synchronous=FULL",
         "foreign_keys=ON",

@@ -32,8 +32,8 @@ def tell(database: Database, texts: Sequence[str]) -> None:
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             for text in texts:
                 connection.execute(_TELL, {"text": text})
-    except (DBAPIError, PoolTimeoutError):
-        raise AuditUnavailableError from None
+    except (DBAPIError, PoolTimeoutError) as fault:
+        raise AuditUnavailableError(fault) from None
 
 
 class Ear:
@@ -44,29 +44,29 @@ class Ear:
         arguments, options = engine.dialect.create_connect_args(engine.url)
         try:
             self._connection: Any = engine.dialect.connect(*arguments, **{**_ALIVE, **options})
-        except self._fault:
-            raise AuditUnavailableError from None
+        except self._fault as fault:
+            raise AuditUnavailableError(fault) from None
         try:
             self._connection.autocommit = True
             self._connection.execute(f"LISTEN {_CHANNEL}")
-        except self._fault:
+        except self._fault as fault:
             self.close()
-            raise AuditUnavailableError from None
+            raise AuditUnavailableError(fault) from None
 
     def tell(self, text: str) -> None:
         """Send a text over this very connection."""
         try:
             self._connection.execute("SELECT pg_notify(%s, %s)", (_CHANNEL, text))
-        except self._fault:
-            raise AuditUnavailableError from None
+        except self._fault as fault:
+            raise AuditUnavailableError(fault) from None
 
     def texts(self, seconds: float) -> Iterator[str]:
         """What comes in the next time."""
         try:
             for notice in self._connection.notifies(timeout=seconds):
                 yield notice.payload
-        except self._fault:
-            raise AuditUnavailableError from None
+        except self._fault as fault:
+            raise AuditUnavailableError(fault) from None
 
     def close(self) -> None:
         """Hear no more; never fails."""

@@ -17,6 +17,7 @@ from tests.support.clinic import NAMES as ATTRIBUTES
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import JSON, hospitals_of, run_together
+from tests.support.sql_faults import failing_database
 
 NAMES = ("h1", "h2", "h3")
 
@@ -48,6 +49,17 @@ def problem(answer: httpx2.Response, status: int, code: str) -> str:
     assert body.keys() == {"type", "title", "status", "detail", "code"}
     assert (body["status"], body["type"]) == (status, f"urn:privet:problem:{code}")
     return str(body["detail"])
+
+
+def wait_for_line(lines: list[Any], route: str) -> Any:
+    """A request's line is written once its answer is out, so it may come a little later."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        for line in list(lines):
+            if line["event"] == "request" and line["route"] == route:
+                return line
+        time.sleep(0.01)
+    pytest.fail(f"no line of {route}")
 
 
 PEOPLE = [
@@ -296,15 +308,22 @@ def test_log_names_route_job_and_code_and_nothing_that_was_sent(cloud: CloudUnde
         cloud.people.get("/v1/jobs/planted-secret")
         cloud.people.post("/v1/messages", content=b"planted-secret", headers=JSON)
         cloud.people.get("/planted-secret")
-        # A line is written once its answer is out: the last may still come, and so may that of the job's start.
-        end = time.monotonic() + 10
-        while not any(line.get("route") == "unknown" for line in lines) and time.monotonic() < end:
-            time.sleep(0.01)
+        # That of the job's start may come as well.
+        wait_for_line(lines, "unknown")
     requests = [line for line in lines if line["event"] == "request"][-4:]
     assert [line.get("code") for line in requests] == [None, "not_found", "malformed", "not_found"]
     assert (requests[0]["route"], requests[0]["job"]) == ("/v1/jobs/{job_id}", job)
     assert "planted-secret" not in str(lines)
     cloud.people.post(f"/v1/jobs/{job}/cancel")
+
+
+@pytest.mark.usefixtures("every_log_line")
+def test_log_says_why_the_database_could_not_be_used(cloud: CloudUnderTest) -> None:
+    with capture_logs() as lines:
+        with failing_database(cloud.services.database):
+            problem(cloud.people.get("/v1/studies/study"), 503, "audit_unavailable")
+        line = wait_for_line(lines, "/v1/studies/{study_id}")
+    assert (line["status"], line["error"]) == (503, "OperationalError SQLITE_IOERR")
 
 
 def test_every_code_has_a_status() -> None:

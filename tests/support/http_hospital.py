@@ -19,6 +19,7 @@ from tests.support.cloud_server import CloudUnderTest
 from tests.support.world import HospitalHost, Rows
 
 JSON = {"content-type": "application/json"}
+_REPEATS = 3
 
 
 @dataclass
@@ -80,10 +81,15 @@ class HttpHospital:
         return self.http.post("/v1/messages", content=raw, headers=JSON)
 
     def send_all(self) -> None:
-        """Send what the outbox holds, in order; every receipt is checked."""
+        """Send what the outbox holds, in order; every receipt is checked. After a 503 again, as real agents do."""
         while self.host.outbox:
             raw = self.tamper(self.host.outbox[0])
             answer = self.post(raw)
+            for _ in range(_REPEATS):
+                if answer.status_code != 503:
+                    break
+                time.sleep(int(answer.headers["retry-after"]))
+                answer = self.post(raw)
             self.host.outbox.pop(0)
             self.sent.append(raw)
             self.replies.append(answer.content)

@@ -109,7 +109,7 @@ def failing_database(database: Database, *, anew: bool = False) -> Iterator[SqlF
 
     def _fail(connection: Connection) -> None:
         if database.is_sqlite:
-            raise OperationalError("a statement", {}, sqlite3.OperationalError("disk I/O error"))
+            raise OperationalError("a statement", {}, _input_output_error())
         driver: Any = connection.connection.driver_connection
         driver.close()
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from cloud_service.store import directory, schema
-from cloud_service.store.database import AuditUnavailableError, Database
+from cloud_service.store.database import AuditUnavailableError, Database, kind_of
 
 
 @pytest.fixture
@@ -44,8 +48,10 @@ def test_an_exception_leaves_no_trace(database: Database) -> None:
 
 
 def test_a_missing_table_is_told_as_unavailable(database: Database) -> None:
-    with pytest.raises(AuditUnavailableError), database.write() as connection:
+    with pytest.raises(AuditUnavailableError) as found, database.write() as connection:
         connection.execute(text("INSERT INTO nowhere VALUES (1)"))
+    cause = "OperationalError SQLITE_ERROR" if database.is_sqlite else "UndefinedTable 42P01"
+    assert kind_of(found.value) == cause
 
 
 def test_writers_wait_for_each_other(database: Database) -> None:
@@ -67,4 +73,36 @@ def test_sqlite_is_durable_and_forgets(sqlite_url: str) -> None:
         wanted = {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
         found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in wanted}
     assert found == wanted
+    database.dispose()
+
+
+def test_a_reader_of_sqlite_never_waits_for_a_writer(sqlite_url: str) -> None:
+    """Not even to open its connection; it did, and after ten seconds the cloud answered 503."""
+    writer, reader = Database(sqlite_url), Database(sqlite_url)
+    schema.upgrade(writer)
+    with writer.write() as connection:
+        directory.add_token(connection, "one", "1" * 64, 5)
+        began = time.monotonic()
+        assert _labels(reader) == []
+        assert time.monotonic() - began < 5
+    assert _labels(reader) == ["one"]
+    for database in (writer, reader):
+        database.dispose()
+
+
+def test_an_older_file_of_sqlite_gives_pages_back_once_it_was_written_anew(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "old.db")) as older:
+        older.execute("CREATE TABLE t (x)")
+    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
+
+    def mode() -> int:
+        with database.engine.connect() as connection:
+            return int(connection.exec_driver_sql("PRAGMA auto_vacuum").scalar_one())
+
+    assert mode() == 0
+    database.give_back_space()
+    assert mode() == 0
+    database.give_back_space(whole=True)
+    database.dispose()
+    assert mode() == 2
     database.dispose()
