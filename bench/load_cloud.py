@@ -82,7 +82,9 @@ def loaded_cloud(folder: Path, hospitals: int, replicas: int) -> Iterator[Loaded
         server = stack.enter_context(crashing_postgres())
         (cloud / SETTINGS_FILE).write_text(f"database_url = {json.dumps(server.url)}\n")
         _join(cloud, server.url, parties)
-        token = str(command("cloud", "token", "create", cloud, "--label", "bench")["token"])
+        token = str(
+            command("cloud", "token", "create", cloud, "--label", "bench", "--role", "coordinator")["token"]
+        )
         ports = [free_port() for _ in range(replicas)]
         programs = [_serve(cloud, port, folder) for port in ports]
         for program in programs:

@@ -128,7 +128,7 @@ def _after_joining(folder: Path, *, is_first: bool) -> str:
         return "A cloud that serves works by it within a second."
     return (
         f"Next: privet cloud person add {folder} --name NAME --role coordinator (for programs: privet cloud token "
-        f"create {folder} --label NAME),\nthen privet cloud serve {folder}"
+        f"create {folder} --label NAME --role ROLE),\nthen privet cloud serve {folder}"
     )
 
 

@@ -53,18 +53,25 @@ def create_token(
     label: Label,
     role: Annotated[
         list[RoleName] | None,
-        typer.Option("--role", help="May be given several times; coordinator and analyst unless given."),
+        typer.Option("--role", help="What it may do; may be given several times."),
     ] = None,
     permission: Annotated[
-        list[str] | None, typer.Option("--permission", help="A single one, such as jobs:read.")
+        list[str] | None,
+        typer.Option(
+            "--permission", help="A single one, such as jobs:read, beside roles or in place of them."
+        ),
     ] = None,
     hospital: Hospital = None,
     days: Annotated[int, typer.Option("--days", help="How long it lives, 1 to 366 days.")] = 90,
 ) -> Report:
     """Make a token for a program or a person; it is shown once."""
-    from cloud_service.service.tokens import DEFAULT_SCOPES
-
-    scopes = sorted({*(name.value for name in role or ()), *(permission or ())}) or list(DEFAULT_SCOPES)
+    scopes = sorted({*(name.value for name in role or ()), *(permission or ())})
+    if not scopes:
+        raise InputError(
+            "expected what the token may do, and nothing came",
+            where="--role",
+            remedy=f"Give a role ({', '.join(RoleName)}), or --permission for a single one.",
+        )
     with _tokens_of(folder) as kept:
         token = kept.create(label, scopes, hospital=hospital, days=days)
     return Report(

@@ -127,7 +127,8 @@ def _join(
 
 
 def _make_token(folders: Folders, processes: Processes) -> str:
-    made = processes.call("cloud", "cloud", "token", "create", str(folders.cloud), "--label", "demo")
+    roles = ("--role", "coordinator", "--role", "analyst")
+    made = processes.call("cloud", "cloud", "token", "create", str(folders.cloud), "--label", "demo", *roles)
     return str(made["token"])
 
 

@@ -93,10 +93,11 @@ def test_a_port_that_is_taken_is_named(joined: Path, capsys: Capture) -> None:
 
 
 def test_tokens_are_kept_as_hashes(joined: Path, capsys: Capture) -> None:
-    code, made = privet(capsys, "cloud", "token", "create", joined, "--label", "ann")
+    create = ("cloud", "token", "create", joined, "--role", "analyst", "--label")
+    code, made = privet(capsys, *create, "ann")
     assert code == 0
-    assert privet(capsys, "cloud", "token", "create", joined, "--label", "ann")[0] == 3
-    assert privet(capsys, "cloud", "token", "create", joined, "--label", "No Name")[0] == 3
+    assert privet(capsys, *create, "ann")[0] == 3
+    assert privet(capsys, *create, "No Name")[0] == 3
     files = [path.read_bytes() for path in joined.iterdir()]
     assert not any(made["token"].encode() in content for content in files)
     assert privet(capsys, "cloud", "token", "revoke", joined, "--label", "ann")[0] == 0

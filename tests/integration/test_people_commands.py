@@ -101,7 +101,12 @@ def test_what_is_refused_and_said(folder: Path, capsys: Capture, typed: Any) -> 
 
 def test_tokens_have_roles_and_an_end(folder: Path, capsys: Capture) -> None:
     create = ("cloud", "token", "create", folder, "--label")
-    _, plain = privet(capsys, *create, "plain")
+    code, refused = privet(capsys, *create, "plain")
+    assert (code, refused["where"]) == (3, "--role"), "nobody gets rights by leaving something out"
+    assert all(
+        role in refused["remedy"] for role in ("operator", "coordinator", "steward", "analyst", "auditor")
+    )
+    _, plain = privet(capsys, *create, "plain", "--role", "analyst", "--role", "coordinator")
     assert (sorted(plain["scopes"]), plain["days"]) == (["analyst", "coordinator"], 90)
     _, robot = privet(capsys, *create, "robot", "--permission", "jobs:read", "--days", "7")
     assert robot["scopes"] == ["jobs:read"]

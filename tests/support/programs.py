@@ -357,7 +357,8 @@ def real_federation(
     (work / "cloud" / "cloud.toml").write_text("\n".join(settings))
     join = ("cloud", "join", work / "cloud", "--bundle", founded.cloud_bundle)
     command(*join, "--root-sha256", founded.root_sha256)
-    token = str(command("cloud", "token", "create", work / "cloud", "--label", "tests")["token"])
+    create = ("cloud", "token", "create", work / "cloud", "--label", "tests")
+    token = str(command(*create, "--role", "coordinator", "--role", "analyst")["token"])
     way = contextlib.nullcontext(f"http://127.0.0.1:{port}") if through is None else through(port)
     with way as agent_url:
         federation = RealFederation(work, founded, database_url, port, agent_url, token)
