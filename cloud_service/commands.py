@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add_completion=False)
 
-JobId = Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")]
+JobId = Annotated[str, typer.Argument(help="The job's id, or its beginning.", metavar="JOB")]
 _DEPTH = 8
 _GREATEST_NUMBER = 10**12
 
@@ -55,6 +55,7 @@ class CriterionName(StrEnum):
 
     INFORMATION_GAIN = "information-gain"
     GAIN_RATIO = "gain-ratio"
+    C45 = "c45"
 
 
 class ResultName(StrEnum):
@@ -109,7 +110,12 @@ def create_job(
         int | None, typer.Option(min=1, help="Secret modes: most records of all hospitals.")
     ] = None,
     profile: Annotated[ProfileName, typer.Option(help="Of mode ppsdt.")] = ProfileName.HARDENED,
-    criterion: Annotated[CriterionName, typer.Option(help="Of mode ppsdt.")] = CriterionName.INFORMATION_GAIN,
+    criterion: Annotated[
+        CriterionName,
+        typer.Option(
+            help="Of mode ppsdt. c45: gain ratio among attributes of at least average gain; a study must allow it."
+        ),
+    ] = CriterionName.INFORMATION_GAIN,
     key_mode: Annotated[
         KeyModeName | None,
         typer.Option(
@@ -214,7 +220,7 @@ def show_job(folder: Folder, job: JobId) -> Report:
     from cloud_service.job_texts import document_of, paragraph_of
 
     with _services(folder) as services:
-        document = document_of(services.jobs.get(job))
+        document = document_of(services.jobs.get(services.jobs.named(job)))
     return Report(document, paragraph_of(document))
 
 
@@ -224,8 +230,8 @@ def cancel_job(folder: Folder, job: JobId) -> Report:
     from cloud_service.job_texts import document_of
 
     with _services(folder) as services:
-        document = document_of(services.jobs.cancel(job).stored)
-    return Report(document, f"Job {job} is cancelled.")
+        document = document_of(services.jobs.cancel(services.jobs.named(job)).stored)
+    return Report(document, f"Job {document['job']} is cancelled.")
 
 
 @contextmanager

@@ -182,6 +182,16 @@ class Jobs:
             raise UnknownThingError("there is no such job")
         return stored
 
+    def named(self, prefix: str) -> JobId:
+        """The job whose id begins so. Raises: UnknownThingError: none does. ConflictError: several do."""
+        with self.database.read() as connection:
+            found = jobs.beginning_with(connection, prefix) if prefix else []
+        if not found:
+            raise UnknownThingError("there is no such job")
+        if len(found) > 1:
+            raise ConflictError("several jobs begin with that; write more of the id")
+        return found[0]
+
     def left_out(self, stored: StoredJob) -> dict[AgentId, str]:
         """Members that the job could not invite, with the day on which their certificates end."""
         with self.database.read() as connection:

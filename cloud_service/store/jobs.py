@@ -92,6 +92,12 @@ def load(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJo
     return None if row is None else _stored(connection, row)
 
 
+def beginning_with(connection: Connection, prefix: str) -> list[JobId]:
+    """Up to two jobs whose ids begin so."""
+    query = select(_J.id).where(_J.id.startswith(prefix, autoescape=True)).order_by(_J.id).limit(2)
+    return [JobId(row.id) for row in connection.execute(query)]
+
+
 def glance(connection: Connection, job_id: str, *, lock: bool = False) -> StoredJob | None:
     """The job, whose members are read by this connection when and as far as they are asked for."""
     row = connection.execute(_LOCK if lock else _LOAD, {"job": job_id}).one_or_none()

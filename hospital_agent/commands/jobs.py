@@ -199,8 +199,9 @@ def _line(job: dict[str, Any]) -> str:
     spent = ", ".join(f"{part} {value:.2f} s" for part, value in job["seconds"].items() if value)
     sent, received = sum(job["bytes"]["sent"].values()), sum(job["bytes"]["received"].values())
     why = f" ({job['code']}: {job['reason']})" if job["reason"] else ""
+    phase = "" if job["phase"] == job["status"] else f" {job['phase']};"
     return (
-        f"{job['job'][:8]}  {job['study']}  {job['status']}{why}; {job['phase']}; "
+        f"{job['job'][:8]}  {job['study']}  {job['status']}{why};{phase} "
         f"{spent or 'no work yet'}; {sent} bytes out, {received} in"
     )
 

@@ -103,7 +103,10 @@ def find(journal: Journal, prefix: str) -> StudyEntry:
             if not found
             else "several studies begin with that",
             where=f"study {prefix}",
-            remedy="See `privet agent studies list DIR` for the ids.",
+            remedy="See `privet agent studies list DIR` for the ids."
+            if found
+            else "A new study is there once this hospital's agent runs and has fetched it, within seconds; "
+            "see `privet agent studies list DIR`.",
         )
     return found[0]
 

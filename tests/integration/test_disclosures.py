@@ -118,6 +118,15 @@ def test_a_hospitals_own_ledger_says_the_same(
     assert "each hospital that takes part" in capsys.readouterr().out
 
 
+def test_a_status_says_once_that_a_job_is_complete(
+    federation: tuple[LocalFederation, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    running, job = federation
+    assert run(["agent", "status", str(running.hospitals["h1"].folder)]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith(job[:8])]
+    assert line.count("complete") == 1
+
+
 def test_a_studys_dossier_has_everything_and_no_counts(federation: tuple[LocalFederation, str]) -> None:
     running, job = federation
     study = running.cloud.people.get(f"/v1/jobs/{job}").json()["study"]

@@ -59,7 +59,8 @@ def test_a_tree_kept_shared_is_grown_and_asked(federation: RealFederation) -> No
     made = create_job(federation, "kept", "--result", "shared", "--grid", "pulse=10")
     assert made["compute_parties"] == ["h3", "h1", "h2"]
     wait(federation, made["job"])
-    shown = command("cloud", "job", "show", federation.cloud_folder, made["job"])
+    shown = command("cloud", "job", "show", federation.cloud_folder, made["job"][:8])
+    assert shown["job"] == made["job"]
     assert (shown["state"], shown["profile"]) == ("DONE", "secret-gainratio")
     assert {shown["progress"][name]["part"] for name in HOSPITALS} == {"compute"}
     models = command("agent", "models", "list", federation.folder / "h1")["models"]
@@ -93,7 +94,7 @@ def test_a_person_reads_who_computes_and_who_is_told(
         assert run(["agent", "offers", str(federation.folder / "h2")]) == 0
         assert "on shares of the records at h3, h1, h2" in (told := capsys.readouterr().out)
         assert "told: h1, h3" in told
-        assert command("cloud", "job", "cancel", federation.cloud_folder, job)["state"] == "CANCELLED"
+        assert command("cloud", "job", "cancel", federation.cloud_folder, job[:8])["state"] == "CANCELLED"
     finally:
         policy.write_text(OPEN_POLICY)
 
@@ -123,6 +124,7 @@ def test_plans_that_cannot_be_are_refused(
 def test_what_is_not_there_is_told(federation: RealFederation, capsys: pytest.CaptureFixture[str]) -> None:
     folder = federation.cloud_folder
     assert "no study" in json.dumps(refused(capsys, "cloud", "job", "create", folder, "--study", "nothing"))
+    assert "no such job" in json.dumps(refused(capsys, "cloud", "job", "show", folder, ""))
     unknown = json.dumps(refused(capsys, "cloud", "job", "show", folder, "ab" * 16))
     assert "no such job" in unknown
     assert "privet cloud job list" in unknown

@@ -256,7 +256,9 @@ def test_a_reason_is_one_short_line(shown: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_study_that_was_not_shown_is_named(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for word in ("show", "approve", "decline", "withdraw"):
-        assert "studies list" in command(capsys, "studies", word, shown, "another", code=3)["remedy"]
+        remedy = command(capsys, "studies", word, shown, "another", code=3)["remedy"]
+        assert "studies list" in remedy
+        assert "has fetched it" in remedy, "a study that was created just now is there a little later"
 
 
 def test_a_consent_needs_a_hash(shown: Path, capsys: pytest.CaptureFixture[str]) -> None:
