@@ -20,6 +20,14 @@ __all__ = [
     "sqlite_url",
 ]
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, tests of one module of `tests/integration` stay together: what they share is made once."""
+    for item in items:
+        if "integration" in item.path.parts and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 settings.register_profile("privet", deadline=None)
 settings.load_profile("privet")
 

@@ -106,7 +106,7 @@ def test_a_job_that_runs_across_the_end_is_finished(cloud: CloudUnderTest) -> No
     with hospitals_of(cloud, dealt(*THREE)) as hospitals:
         accept_a_job(cloud, hospitals)
         for hospital in hospitals:
-            hospital.fetch(wait=5)
+            hospital.fetch()
         set_time(cloud, AFTER)
         run_together(hospitals)
         assert {hospital.host.participation.state for hospital in hospitals} == {"COMPLETE"}  # type: ignore[union-attr]

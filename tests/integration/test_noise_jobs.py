@@ -39,7 +39,7 @@ def ledger(federation: LocalFederation, name: str, job: str) -> list[Spending]:
 def test_all_hospitals_grow_one_tree_on_the_same_noisy_sums(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rules: dict[str, Any] = {"max_depth": 4, "min_node": 10, "min_child": 5}
+    rules: dict[str, Any] = {"max_depth": 2, "min_node": 10, "min_child": 5}
     outcome = federation.run_job(SCHEMA, files(tmp_path), noise=NOISE, **rules)
     assert outcome.statuses == {JobStatus.COMPLETE}
     forms = [model.tree.to_json(with_counts=True) for model in outcome.models.values()]

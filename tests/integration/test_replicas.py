@@ -59,6 +59,7 @@ def kinds(cluster: Cluster) -> list[str]:
     return [plain, start(cluster, mode="id3", secret={"compute_parties": ["h1", "h2", "h3"]})]
 
 
+@pytest.mark.long
 def test_jobs_go_on_when_the_home_of_their_frames_is_killed(cluster: Cluster) -> None:
     plain, secret = kinds(cluster)
     home = cluster.wait_for_home(secret)
