@@ -9,6 +9,7 @@ from hospital_agent.commands import (
     disclosing,
     doctor,
     enrolling,
+    exporting,
     inspecting,
     jobs,
     predicting,
@@ -35,6 +36,7 @@ app.command()(jobs.decline)
 app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
 app.command()(predicting.predict)
+app.command()(exporting.export)
 app.command()(protecting.classes)
 app.command("check-data")(running.check_data)
 app.command()(jobs.forget)

@@ -43,6 +43,7 @@ PROGRAMS: Final = {
     "agent": Program("hospital_agent.__main__", "Run a hospital's agent: nobody else sees its records."),
     "data": Program("hospital_agent.commands.data", "Look at records, and bring them and a study together."),
     "audit": Program("privet.auditing", "Check exported logs of cloud and hospitals; needs no keys."),
+    "export": Program("privet.exporting", "Write a finished tree for other programs or for people."),
     "explain": Program("privet.explaining", "Read what an error with a number means, and what to do."),
     "demo": Program("privet.demo", "Watch three hospitals grow one tree on this machine."),
 }

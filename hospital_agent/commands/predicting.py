@@ -26,7 +26,7 @@ def list_models(folder: Folder) -> Report:
     """The models of this hospital, oldest first."""
     from hospital_agent.models import summary
 
-    shelf = _shelf(folder)
+    shelf = open_shelf(folder)
     found = [summary(shelf.get(job)) for job in shelf.ids()]
     lines = [
         f"{m['id'][:8]}  study {m['study']}  class {m['class']}  {_size(m)}  {', '.join(m['hospitals'])}"
@@ -44,7 +44,7 @@ def show(folder: Folder, model: ModelPrefix) -> Report:
     """One tree, drawn, with where it came from."""
     from hospital_agent.models import description
 
-    shelf = _shelf(folder)
+    shelf = open_shelf(folder)
     document = description(shelf.get(shelf.find(model)))
     sha256 = document["tree_sha256"]
     head = (
@@ -62,7 +62,7 @@ def export(
     to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
 ) -> Report:
     """Copy a model's signed file, with its proofs, to another place."""
-    shelf = _shelf(folder)
+    shelf = open_shelf(folder)
     job = shelf.find(model)
     shelf.get(job)
     if to.exists():
@@ -74,7 +74,7 @@ def export(
 @models.command()
 def remove(folder: Folder, model: ModelPrefix) -> Report:
     """Delete a model from this hospital."""
-    shelf = _shelf(folder)
+    shelf = open_shelf(folder)
     job = shelf.find(model)
     shelf.remove(job)
     return Report({"model": job, "removed": True}, f"Model {job} is removed.")
@@ -99,7 +99,7 @@ def predict(
     if bool(values) == (file is not None):
         raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
     records = _from_file(file) if file is not None else [_from_words(values or [])]
-    shelf = _shelf(folder)
+    shelf = open_shelf(folder)
     answers = Answers.of(shelf.get(shelf.newest() if model is None else shelf.find(model)))
     ignored: list[str] = []
     if file is not None:
@@ -122,7 +122,8 @@ def _of_study(records: list[Record], names: frozenset[str]) -> tuple[list[Record
     return [{name: record[name] for name in names} for record in records], ignored
 
 
-def _shelf(folder: Path) -> Shelf:
+def open_shelf(folder: Path) -> Shelf:
+    """The models of the agent in a folder, as its own keys verify them."""
     from hospital_agent.keyring import Keyring
     from hospital_agent.models import shelf_of
     from hospital_agent.settings import load_settings

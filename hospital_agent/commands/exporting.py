@@ -1,0 +1,55 @@
+"""`export`: a finished tree in a form that other programs or people read. Nothing is sent anywhere."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.predicting import open_shelf
+from shared.errors import InputError
+from shared.export import FormatName
+from shared.reports import Report
+
+
+def export(
+    folder: Folder,
+    model: ModelPrefix,
+    form: Annotated[FormatName, typer.Option("--format", help="The form to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; it must not exist.")
+    ],
+) -> Report:
+    """Write a model's tree for other programs or for people, with no more than the study's predictions show."""
+    from hospital_agent.files import write_file
+    from hospital_agent.models.subjects import subject_of
+    from shared.export.formats import FORMATS, render
+
+    if output.exists():
+        raise InputError("it exists already", where=str(output), remedy="Name another file.")
+    shelf = open_shelf(folder)
+    found = shelf.get(shelf.find(model))
+    content = render(subject_of(found, version("privet")), form)
+    write_file(output, content)
+    disclosure = found.manifest.disclosure
+    document = {
+        "model": found.id,
+        "format": form,
+        "file": str(output),
+        "bytes": len(content),
+        "tree_sha256": found.tree_sha256,
+        "disclosure": disclosure,
+    }
+    shown = {
+        "class": "classes only",
+        "probability": "classes and their shares",
+        "counts": "classes and training counts",
+    }
+    lines = [
+        f"Model {found.id} is written to {output} as {form}: {FORMATS[form].purpose}.",
+        f"It shows {shown[disclosure]}, as the study's predictions do.",
+    ]
+    return Report(document, "\n".join(lines))

@@ -1,0 +1,24 @@
+"""A model as it is exported: its tree with no more than the study's predictions show, and where it came from."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from hospital_agent.models.answers import notice_of
+from hospital_agent.models.model import Model
+from shared.export.subject import Origin, Subject
+
+
+def subject_of(model: Model, version: str) -> Subject:
+    """Args: version: of Privet. Raises: InputError: the tree is not here, or no form can hold it."""
+    manifest = model.manifest
+    origin = Origin(
+        study=manifest.study,
+        question=manifest.question,
+        job=model.id,
+        date=datetime.fromtimestamp(model.saved, UTC).date().isoformat(),
+        hospitals=model.hospitals,
+        version=version,
+        notice=notice_of(model),
+    )
+    return Subject.prepare(model.shown_tree, model.schema, manifest.disclosure, origin)

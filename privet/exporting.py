@@ -1,0 +1,76 @@
+"""`privet export`: an exported tree, or one that a cloud published, in another form; needs no keys and no network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from shared.errors import InputError
+from shared.export import FormatName
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from shared.export.subject import Subject
+
+app = typer.Typer(add_completion=False)
+
+_MAX_BYTES: Final = 2**30
+
+
+@app.command()
+def export(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Of `privet agent export --format json`, or the JSON of a cloud's /v1/jobs/{job}/tree.",
+        ),
+    ],
+    form: Annotated[FormatName, typer.Option("--format", help="The form to write.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; it must not exist.")
+    ],
+) -> Report:
+    """Write a tree in another form, for other programs or for people."""
+    from shared.export.formats import FORMATS, render
+
+    subject = read_subject(file)
+    content = render(subject, form)
+    try:
+        with output.open("xb") as stream:
+            stream.write(content)
+    except FileExistsError:
+        raise InputError("it exists already", where=str(output), remedy="Name another file.") from None
+    document = {
+        "format": form,
+        "file": str(output),
+        "bytes": len(content),
+        "tree_sha256": subject.tree_sha256,
+        "disclosure": subject.disclosure,
+    }
+    return Report(document, f"The tree is written to {output} as {form}: {FORMATS[form].purpose}.")
+
+
+def read_subject(file: Path) -> Subject:
+    """The tree in a file. Raises: InputError: it cannot be read, or is of another form."""
+    from shared.export.document import read_document
+
+    remedy = "Write one with `privet agent export --format json`."
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be read", where=str(file), remedy=remedy) from None
+    if len(raw) > _MAX_BYTES:
+        raise InputError("longer than any exported tree", where=str(file), remedy=remedy)
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InputError("not JSON", where=str(file), remedy=remedy) from None
+    try:
+        return read_document(data)
+    except InputError as error:
+        raise InputError(str(error), where=str(file)) from None

@@ -1,0 +1,34 @@
+"""The forms by name, and what each is for; a command offers them, a program asks `render`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from shared.export import FormatName
+from shared.export.document import to_json
+from shared.export.pmml import to_pmml
+from shared.export.rules import to_rules
+from shared.export.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One form. `purpose`: a few words. `write`: text is written as UTF-8."""
+
+    purpose: str
+    write: Callable[[Subject], str | bytes]
+
+
+FORMATS: Final[Mapping[FormatName, Format]] = {
+    "json": Format("the tree as Privet reads it back", to_json),
+    "pmml": Format("PMML 4.4, for scoring engines", to_pmml),
+    "rules": Format("IF-THEN rules, for people", to_rules),
+}
+
+
+def render(subject: Subject, name: FormatName) -> bytes:
+    """The subject in a form. Raises: InputError: the form cannot hold it, or needs a library that is not there."""
+    written = FORMATS[name].write(subject)
+    return written if isinstance(written, bytes) else written.encode("utf-8")

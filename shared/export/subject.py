@@ -1,0 +1,187 @@
+"""What an export is made of: a tree, its schema, where it came from, and no more than its study's predictions may show.
+
+Counts stand in a subject only with disclosure "counts", shares of the answered class only with "probability" or
+"counts"; every form takes them from here, so that none can show more. The nodes are places in level order: the root is
+0, then all kids of the root, and so on; every form that names the place of an answer names it by this number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final, Self
+
+from shared.errors import InputError
+from shared.tree.binary_tests import AtMost, BinaryTest
+from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.prediction import Disclosure
+from shared.tree.schema import Schema
+
+NOTICE: Final = "Decision support for research until certified; a person decides."
+
+Distribution = tuple[float, ...]
+"""A share for each class, in their order; they sum to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a tree came from. Empty texts are left out. `date`: of the tree, as 2026-11-30. `notice`: what every reader
+    must know. `version`: of Privet.
+    """
+
+    study: str = ""
+    question: str = ""
+    job: str = ""
+    date: str = ""
+    hospitals: tuple[str, ...] = ()
+    version: str = ""
+    notice: str = NOTICE
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node as exports show it.
+
+    `attribute`, `test` and `kids` (places): of a split, else None and empty. `label`: the class that answers there,
+    None where the tree keeps none for records without a usable value. `counts`: training records per class. `share`: of
+    `label` among them. `parent`: None at the root.
+    """
+
+    number: int
+    attribute: int | None
+    test: BinaryTest | None
+    kids: tuple[int, ...]
+    label: int | None
+    parent: int | None
+    counts: tuple[int, ...] | None = field(default=None, repr=False)
+    share: float | None = field(default=None, repr=False)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether nothing is asked here."""
+        return self.attribute is None
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A tree that is ready to be exported. Build it with `prepare`."""
+
+    schema: Schema = field(repr=False)
+    disclosure: Disclosure
+    origin: Origin
+    tree_sha256: str
+    places: tuple[Place, ...] = field(repr=False)
+
+    @classmethod
+    def prepare(cls, tree: Tree, schema: Schema, disclosure: Disclosure, origin: Origin) -> Self:
+        """Check the tree against its schema, and leave out what may not be shown.
+
+        Raises: InputError: an attribute, a class, a value or a number of branches that the schema does not have; or
+            attributes whose missing values are fractional, which no form but the tree itself can answer for.
+        """
+        places = tuple(_places(tree, schema, disclosure))
+        return cls(schema, disclosure, origin, tree.sha256, places)
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The attributes that the tree asks, in the schema's order."""
+        return tuple(sorted({place.attribute for place in self.places if place.attribute is not None}))
+
+    @property
+    def always_answers(self) -> bool:
+        """Whether a record without a usable value gets an answer at every split."""
+        return all(place.label is not None for place in self.places)
+
+    @property
+    def header(self) -> list[tuple[str, str]]:
+        """(name, text) of what stands at the head of every export, empty ones left out."""
+        origin = self.origin
+        found = [
+            ("tree_sha256", self.tree_sha256),
+            ("study", origin.study),
+            ("question", origin.question),
+            ("job", origin.job),
+            ("date", origin.date),
+            ("hospitals", ", ".join(origin.hospitals)),
+            ("disclosure", self.disclosure),
+            ("privet", origin.version),
+            ("notice", origin.notice),
+        ]
+        return [(name, one_line(text)) for name, text in found if text]
+
+    def own_distribution(self, place: Place) -> Distribution | None:
+        """The shares of all classes at a place, as far as they may be shown and there are records.
+
+        With disclosure "probability" the share of one class is shown; that of the other of two classes follows from it.
+        """
+        if place.counts is not None and any(place.counts):
+            total = sum(place.counts)
+            return tuple(count / total for count in place.counts)
+        if self.disclosure == "probability" and place.share is not None and self.schema.class_count == 2:
+            other = 1.0 - place.share
+            return (place.share, other) if place.label == 0 else (other, place.share)
+        return None
+
+    def distributions(self) -> tuple[Distribution, ...] | None:
+        """The distribution of every place, of one without records that of the place above; None if there is none."""
+        found: list[Distribution | None] = []
+        for place in self.places:  # a parent stands before its kids
+            own = self.own_distribution(place)
+            found.append(own if own is not None or place.parent is None else found[place.parent])
+        known = tuple(each for each in found if each is not None)
+        return known if len(known) == len(found) else None
+
+
+def one_line(text: str) -> str:
+    """The text without line ends and control characters, for comments and headers."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _places(tree: Tree, schema: Schema, disclosure: Disclosure) -> Iterator[Place]:
+    nodes: list[tuple[Node, int | None]] = [(tree.root, None)]
+    for number, (node, parent) in enumerate(nodes):  # grows while it is walked
+        label = node.label if isinstance(node, Leaf) else node.majority
+        counts = node.counts if disclosure == "counts" else None
+        _check_classes(node, label, schema)
+        if isinstance(node, Leaf):
+            yield Place(number, None, None, (), label, parent, counts, _share(node, label, disclosure))
+            continue
+        _check_split(node, schema)
+        kids = tuple(range(len(nodes), len(nodes) + len(node.kids)))
+        nodes.extend((kid, number) for kid in node.kids)
+        share = _share(node, label, disclosure)
+        yield Place(number, node.attribute, node.test, kids, label, parent, counts, share)
+
+
+def _share(node: Node, label: int | None, disclosure: Disclosure) -> float | None:
+    if disclosure == "class" or label is None or node.counts is None or not any(node.counts):
+        return None
+    return node.counts[label] / sum(node.counts)
+
+
+def _check_classes(node: Node, label: int | None, schema: Schema) -> None:
+    if label is not None and label >= schema.class_count:
+        raise InputError("a class that the schema does not have", where="tree")
+    if node.counts is not None and len(node.counts) != schema.class_count:
+        raise InputError("expected one count a class", where="tree")
+
+
+def _check_split(split: Split, schema: Schema) -> None:
+    if split.attribute >= len(schema.attributes):
+        raise InputError("an attribute that the schema does not have", where="tree")
+    attribute = schema.attributes[split.attribute]
+    where = f"tree, attribute {attribute.name!r}"
+    if attribute.is_fractional:
+        raise InputError(
+            "its missing values are shared out over the branches, which the exported forms cannot do",
+            where=where,
+            remedy="Ask the model itself: `privet agent predict`; `privet agent models export` copies its signed file.",
+        )
+    if isinstance(split.test, AtMost) != (attribute.fixed_point is not None):
+        raise InputError(
+            "a threshold belongs to an attribute in fixed point, and that needs one", where=where
+        )
+    if split.test is None and len(split.kids) != len(attribute.values):
+        raise InputError("expected one branch a value", where=where)
+    if not isinstance(split.test, AtMost | None) and split.test.value >= len(attribute.values):
+        raise InputError("a test of a value that the schema does not list", where=where)
