@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shared.tree.frontier import NodeQuery
+from shared.tree.populations import count_apart
 from shared.tree.schema import Schema
 
 Row = Sequence[int]
@@ -18,6 +19,14 @@ Row = Sequence[int]
 
 def count_rows(rows: Iterable[Row], queries: Sequence[NodeQuery], schema: Schema) -> list[int]:
     """The cells of all queries over `rows`: by query, attribute, value, class, each in the query's order."""
+    kept = list(rows)
+    return count_apart(
+        queries, lambda some: _count_open(kept, some, schema), lambda query: query.cell_count(schema)
+    )
+
+
+def _count_open(rows: Iterable[Row], queries: Sequence[NodeQuery], schema: Schema) -> list[int]:
+    """The same for open nodes of one tree."""
     buckets = _rows_by_query(rows, queries)
     cells: list[int] = []
     for query, bucket in zip(queries, buckets, strict=True):
