@@ -105,6 +105,7 @@ class HttpHospital:
     def run(self, seconds: float = 60) -> None:
         """Take part until the job is over for this hospital."""
         end = time.monotonic() + seconds
+        self.send_all()  # what it has ready; nobody else may have anything to say before
         while not self.is_over:
             assert time.monotonic() < end, f"{self.name}: the job did not end"
             self.fetch(wait=5)
