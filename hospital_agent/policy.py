@@ -73,6 +73,11 @@ privacy_delta = "0.000001"
 budget_for = "snapshot"
 # Whether sums of encrypted counts must carry noise: a job without it tells exact sums, which no budget covers.
 require_noise = false
+# Jobs that only count, where the study names them. evaluation: how many records of each class end at each place of a
+# tree that this hospital has, summed over all hospitals, small counts included. histogram: how many records each value
+# of each attribute has, by class, summed likewise; fine intervals show more of a record than coarse ones.
+allow_evaluation = true
+allow_histogram = true
 """
 
 
@@ -113,6 +118,8 @@ class Policy(BaseModel):
     privacy_delta: Annotated[ExactNumber, Field(gt=0, le=Decimal("0.01"))] = Decimal("0.000001")
     budget_for: Literal["snapshot", "all"] = "snapshot"
     require_noise: bool = False
+    allow_evaluation: bool = True
+    allow_histogram: bool = True
 
     @property
     def privacy_limit(self) -> PrivacyLimit:
@@ -173,6 +180,7 @@ def review(
         or _half_hidden(manifest)
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
+        or _wrong_tally(policy, manifest)
         or (
             differs_by_one(manifest.invited, manifest.study_sha256, seen_rosters, consents)
             if shows_result(manifest)
@@ -274,6 +282,15 @@ def _without_noise(policy: Policy, manifest: Manifest) -> Refusal | None:
     if not policy.require_noise or manifest.is_secret or manifest.noise is not None:
         return None
     return Refusal(DECLINED, "The job's sums carry no noise; require_noise in the policy is on.")
+
+
+def _wrong_tally(policy: Policy, manifest: Manifest) -> Refusal | None:
+    kind = None if manifest.tally is None else manifest.tally.kind
+    if (kind == "evaluation" and not policy.allow_evaluation) or (
+        kind == "histogram" and not policy.allow_histogram
+    ):
+        return Refusal(DECLINED, f"The job only counts ({kind}); allow_{kind} in the policy is off.")
+    return None
 
 
 def _half_hidden(manifest: Manifest) -> Refusal | None:

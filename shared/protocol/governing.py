@@ -16,6 +16,7 @@ from shared.crypto.certificates import Role
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.ids import is_valid_id
 from shared.protocol.envelopes import Signer
+from shared.protocol.tallies import schema_asked
 from shared.protocol.trust import Trust
 from shared.tree.schema import Schema
 from shared.tree.schema_checks import is_plain_line
@@ -115,7 +116,10 @@ def _another_study(document: StudyDocument, manifest: Manifest) -> str | None:
             "The job names another document of the study.",
         ),
         (manifest.question != document.question, "The job asks another question."),
-        (manifest.schema_ != document.schema_, "The job has other attributes or classes."),
+        (
+            manifest.schema_ != schema_asked(document.schema_, manifest.tally),
+            "The job has other attributes or classes.",
+        ),
         (
             bool(strangers),
             f"The job invites {strangers[0] if strangers else ''}, who is not a member of the study.",
@@ -163,6 +167,10 @@ def _more_open(document: StudyDocument, manifest: Manifest) -> str | None:
             "The job publishes its tree, the study does not.",
         ),
         (_less_noise(document, manifest), "The job has less noise than the study wants."),
+        (
+            manifest.tally is not None and manifest.tally.kind not in (document.tallies or ()),
+            f"The study does not allow jobs that only count ({manifest.tally and manifest.tally.kind}).",
+        ),
     ]
     return next((text for broken, text in wrong if broken), None)
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.protocol.expiry import day_of
 from shared.protocol.noise_words import noise_words
+from shared.protocol.tallies import TALLY_WORDS
 from shared.wire.study import StudyDocument
 
 _MANY: Final = 12
@@ -85,6 +86,7 @@ def words_of(document: StudyDocument, own: str = "") -> list[str]:
         _compute_parties(document, own),
         *(f"Learned at most, with {_NAMES[p]}: {_learned(document, p)}" for p in document.profiles),
         _tree(document),
+        _tallies(document),
         _key_mode(document),
         *_noise(document),
         _floors(document),
@@ -170,6 +172,16 @@ def _tree(document: StudyDocument) -> str:
         else "The cloud does not learn the tree; people there see its fingerprint."
     )
     return f"The tree: predictions at hospitals show {_SHOWN[document.disclosure]}. {published}"
+
+
+def _tallies(document: StudyDocument) -> str:
+    if not document.tallies:
+        return ""
+    what = "; and ".join(TALLY_WORDS[kind] for kind in document.tallies)
+    return (
+        f"Jobs that only count: besides trees, jobs may tell every hospital {what}. These counts are summed over all "
+        "hospitals, small ones included, and the cloud does not see them."
+    )
 
 
 def _key_mode(document: StudyDocument) -> str:

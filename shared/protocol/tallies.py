@@ -6,13 +6,22 @@ its walk down the tree ends. The cloud does not know how many nodes the tree has
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shared.tree.contingency import ContingencyTable
 from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, SchemaSpec
+from shared.wire.tally import TallyKind, TallySpec
 
 ELSEWHERE: Final = "elsewhere"
+TALLY_WORDS: Final[Mapping[TallyKind, str]] = {
+    "evaluation": (
+        "how good a tree is: how many records of each class end at each place of a tree of this study, mostly records "
+        "that were held out when it was grown"
+    ),
+    "histogram": "how many records each value of each attribute has, by class, from which cut points can be chosen",
+}
+"""What jobs that only count tell every hospital, summed over all hospitals."""
 _PLACES_A_PART: Final = MAX_VALUES - 1
 
 
@@ -30,6 +39,13 @@ def evaluation_schema(target: ClassSpec, places: int) -> SchemaSpec:
         AttributeSpec(name=_name(part, target.name), values=[*map(str, part), *spare]) for part in parts
     ]
     return SchemaSpec(attributes=attributes, class_=target)
+
+
+def schema_asked(of_study: SchemaSpec, tally: TallySpec | None) -> SchemaSpec:
+    """The schema of a job under a study: the study's own, but of an evaluation."""
+    if tally is None or tally.places is None:
+        return of_study
+    return evaluation_schema(of_study.class_, tally.places)
 
 
 def place_codes(schema: SchemaSpec, place: int) -> list[int]:

@@ -25,6 +25,7 @@ from shared.wire.manifest import (
 )
 from shared.wire.noise import NoiseSpec
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS
+from shared.wire.tally import TallyKind
 
 MAX_STUDY_BYTES: Final = 2**25
 """Of a signed document: its schema is a manifest's."""
@@ -50,7 +51,8 @@ class StudyDocument(WireModel):
     least so; `max_...`: at most (`max_depth` None: any). `noise`: each job has at least so much. `compute_parties`,
     `result_parties`: of secret jobs; None for whom the job names. `shared_result`, `open_empty`: whether they may.
     `start` "approved": no job before every invited hospital has approved. `contract`: how each hospital's texts become
-    the schema's values; the schema is the one it stands for (`shared.contract.schema`). Times: Unix seconds.
+    the schema's values; the schema is the one it stands for (`shared.contract.schema`). `tallies`: what jobs
+    may count besides growing trees; None for nothing. Times: Unix seconds.
     """
 
     v: Literal[1] = 1
@@ -84,6 +86,7 @@ class StudyDocument(WireModel):
     open_empty: bool = False
     max_records: Annotated[int | None, Field(ge=1, le=MAX_RECORDS, exclude_if=is_absent)] = None
     contract: Annotated[DataContract | None, Field(exclude_if=is_absent)] = None
+    tallies: Annotated[list[TallyKind] | None, Field(min_length=1, exclude_if=is_absent)] = None
     created: Moment
     expires: Moment
 
@@ -106,6 +109,10 @@ class StudyDocument(WireModel):
             ),
             (self.profiles != sorted(set(self.profiles)), "profiles: expected each once, sorted"),
             (self.criteria != sorted(set(self.criteria)), "criteria: expected each once, sorted"),
+            (
+                (self.tallies or []) != sorted(set(self.tallies or ())),
+                "tallies: expected each once, sorted",
+            ),
             (self.expires <= self.created, "expires: expected a time after created"),
             (
                 bool({*(self.compute_parties or ()), *(self.result_parties or ())} - set(self.members)),
