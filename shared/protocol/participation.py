@@ -16,10 +16,12 @@ from shared.ids import AgentId
 from shared.protocol.envelopes import Chain
 from shared.protocol.states import AgentState
 from shared.secure_tree.context import RoundContext
+from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.growths import AnyGrowth, tree_growth
 from shared.tree.schema import Schema
-from shared.tree.tallying import AnyGrowth, TallyGrowth
+from shared.tree.tallying import TallyGrowth
 from shared.wire.manifest import Manifest
 from shared.wire.secret import DirectEndpoint
 
@@ -145,9 +147,9 @@ def rules_of(manifest: Manifest) -> GrowthRules:
     )
 
 
-def growth_kind(manifest: Manifest) -> type[Growth] | type[TallyGrowth]:
+def growth_kind(manifest: Manifest) -> type[Growth] | type[FractionalGrowth] | type[TallyGrowth]:
     """What a job's rounds bring forward: a tree, or the tables of a tally."""
-    return Growth if manifest.tally is None else TallyGrowth
+    return tree_growth(schema_of(manifest)) if manifest.tally is None else TallyGrowth
 
 
 def to_json(participation: Participation) -> dict[str, Any]:

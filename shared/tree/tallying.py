@@ -16,7 +16,7 @@ from typing import Any, Final
 from shared.errors import InternalError, JobCode, JobFailure
 from shared.tree.contingency import ContingencyTable
 from shared.tree.frontier import NodeQuery, assemble, root_node
-from shared.tree.growing import Growth, start_state
+from shared.tree.growing import start_state
 from shared.tree.growth_record import unreadable
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Leaf, Tree
@@ -119,9 +119,6 @@ class TallyGrowth:
         if not fits:
             raise unreadable()
         return read
-
-
-AnyGrowth = Growth | TallyGrowth
 
 
 def tables_of(schema: Schema, cells: Any) -> Tables:
