@@ -62,6 +62,13 @@ class KeyModeName(StrEnum):
     THRESHOLD = "threshold"
 
 
+class TallyName(StrEnum):
+    """What jobs may count besides growing trees."""
+
+    EVALUATION = "evaluation"
+    HISTOGRAM = "histogram"
+
+
 class StartName(StrEnum):
     """When jobs may begin."""
 
@@ -130,6 +137,12 @@ def create_study(
         list[str] | None,
         typer.Option(metavar="ID", help="Who may learn trees of mode gain-ratio (repeatable)."),
     ] = None,
+    tally: Annotated[
+        list[TallyName] | None,
+        typer.Option(
+            help="Jobs may also count only (repeatable): evaluation, how good a tree is; histogram, for cut points."
+        ),
+    ] = None,
     noise_sigma: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Each job adds noise of at least this deviation.")
     ] = None,
@@ -167,6 +180,7 @@ def create_study(
         "start": start,
         "compute_parties": compute or None,
         "result_parties": result_party or None,
+        "tallies": [name.value for name in tally or ()] or None,
         "noise": {name: value for name, value in noise.items() if value is not None} or None,
         "expires": None if expires is None else _last_second(expires),
         "publish_tree": publish_tree or None,

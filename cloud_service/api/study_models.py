@@ -25,6 +25,7 @@ from shared.wire.manifest import (
 )
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start
+from shared.wire.tally import TallyKind
 
 SCHEMA_EXAMPLE: Final[dict[str, Any]] = {
     "attributes": [
@@ -102,6 +103,10 @@ class StudyIn(BaseModel):
     contract: Annotated[
         DataContract | None,
         Field(description="How texts become values; the schema must be the one it stands for"),
+    ] = None
+    tallies: Annotated[
+        list[TallyKind] | None,
+        Field(min_length=1, description="What jobs may count besides growing trees; by default nothing"),
     ] = None
     expires: Annotated[
         int | None, Field(ge=0, le=MAX_INTEGER, description="Unix seconds; a year from now by default")

@@ -17,6 +17,7 @@ from shared.wire.contract import DataContract
 from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, KeyMode, Profile, SchemaSpec
 from shared.wire.noise import NoiseSpec
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start, StudyDocument
+from shared.wire.tally import TallyKind
 
 DAY_SECONDS: Final = 86_400
 YEAR_SECONDS: Final = 365 * DAY_SECONDS
@@ -73,6 +74,7 @@ class StudyRules:
     open_empty: bool | None = None
     max_records: int | None = None
     contract: DataContract | None = None
+    tallies: Sequence[TallyKind] | None = None
     expires: int | None = None
 
 
@@ -125,6 +127,7 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
         "members": members,
         "compute_parties": None if rules.compute_parties is None else list(rules.compute_parties),
         "result_parties": None if rules.result_parties is None else sorted(set(rules.result_parties)),
+        "tallies": None if rules.tallies is None else sorted(set(rules.tallies)),
         "expires": frame.expires if rules.expires is None else rules.expires,
     }
     fixed: dict[str, Any] = {
