@@ -30,6 +30,7 @@ from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.rows import RecordRows
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
+from shared.tree.populations import count_apart
 from shared.tree.schema import Schema
 
 _MAGIC: Final = b"privet-snapshot-1\n"
@@ -89,7 +90,12 @@ class CodedSnapshot:
     def count(self, queries: Sequence[NodeQuery]) -> list[int]:
         """All asked cells, in the order query, attribute, value, class. Only where all attributes list their values."""
         sizes = [len(attribute.values) for attribute in self.schema.attributes]
-        return count_codes(self.codes, sizes, self.schema.class_count, queries)
+        classes = self.schema.class_count
+        return count_apart(
+            queries,
+            lambda some: count_codes(self.codes, sizes, classes, some),
+            lambda query: query.cell_count(self.schema),
+        )
 
     def rows(self) -> RecordRows:
         """The records in the order of their source."""

@@ -33,6 +33,7 @@ from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
+from shared.tree.populations import count_apart
 from shared.tree.schema import Schema
 
 _PRIME: Final = 2**31 - 1
@@ -60,7 +61,11 @@ class SqlSnapshot:
         Raises: InputError: the records are no longer those that were frozen. TemporaryError: no database.
         """
         with self._checked() as records:
-            return count_sql(records, queries)
+            return count_apart(
+                queries,
+                lambda some: count_sql(records, some),
+                lambda query: query.cell_count(self.schema),
+            )
 
     def rows(self) -> RecordRows:
         """The records as codes, sorted by them, since a database gives its rows in any order.
