@@ -14,6 +14,7 @@ _WORDS: Final = frozenset(
         *("not available", "not known", "not recorded", "not done"),
     )
 )
+_LEAST: Final = Decimal("0.1")
 _FEWEST_OTHERS: Final = 10
 """So many different numbers beside zero before a zero among them can look strange."""
 
@@ -43,8 +44,8 @@ def zeros_that_cannot_be(numbers: Sequence[tuple[Decimal, int]]) -> int:
     """Rows with a 0 in a column whose other numbers are all far from 0; 0 where nothing is strange.
 
     The rule: no number is negative; at least ten other different ones; zeros are fewer than half of the rows; the
-    smallest other number is at least a tenth of their median, and the step from 0 to it at least three times the
-    middle step between neighbours.
+    smallest other number is at least 0.1 and at least a tenth of their median, and the step from 0 to it at least three
+    times the middle step between neighbours.
     """
     if not numbers or numbers[0][0] != 0:
         return 0
@@ -54,7 +55,7 @@ def zeros_that_cannot_be(numbers: Sequence[tuple[Decimal, int]]) -> int:
         return 0
     smallest = others[0][0]
     steps = sorted(b - a for (a, _), (b, _) in pairwise(others))
-    if 10 * smallest < _median(others, rows) or smallest < 3 * steps[len(steps) // 2]:
+    if smallest < _LEAST or 10 * smallest < _median(others, rows) or smallest < 3 * steps[len(steps) // 2]:
         return 0
     return zeros
 

@@ -1,0 +1,143 @@
+"""What can be strange about the rows together: repeats, patients who come twice, classes, contradictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hospital_agent.records.profile.facts import ColumnFacts
+from hospital_agent.records.profile.finding import Advice, Finding, Weight
+from hospital_agent.records.profile.shown import told
+from hospital_agent.records.remarks import MANY_VALUES
+from shared.tree.schema import MAX_CLASSES
+
+_RARE_CLASS: Final = 20
+"""A class of fewer than one row in so many is rare."""
+
+
+def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
+    """What is wrong with the class column."""
+    found = []
+    if target.missing:
+        found.append(
+            Finding(
+                "class-missing",
+                Weight.STOP,
+                (target.name,),
+                f"{told(target.missing, floor)} without a class.",
+                "Remove these records or fill the field: only a known class can be learned from.",
+            )
+        )
+    if target.different < 2:
+        found.append(
+            Finding(
+                "single-class",
+                Weight.STOP,
+                (target.name,),
+                "there is only one class.",
+                "Name another column.",
+            )
+        )
+    if target.different > MANY_VALUES and target.is_number:
+        found.append(
+            Finding(
+                "class-of-numbers",
+                Weight.STOP if target.different > MAX_CLASSES else Weight.LOOK,
+                (target.name,),
+                f"the class column holds {target.different} different numbers.",
+                "Name another column, or group them with --recode.",
+            )
+        )
+    counts = [count for value, count in zip(target.values, target.counts, strict=True) if value]
+    if len(counts) > 1 and min(counts) * _RARE_CLASS < sum(counts):
+        found.append(
+            Finding(
+                "unbalanced",
+                Weight.NOTE,
+                (target.name,),
+                f"the rarest class has {told(min(counts), floor)} of {sum(counts)}.",
+                "Judge the tree by sensitivity, not by accuracy; weight classes, or group rare ones with --recode.",
+                (),
+            )
+        )
+    return found
+
+
+def repeated_rows(facts: Sequence[ColumnFacts], floor: int) -> list[Finding]:
+    """Rows that are the same in every column."""
+    keys, rows = row_keys(facts), facts[0].rows
+    repeats = rows - len(np.unique(keys))
+    if not repeats:
+        return []
+    many = 4 * repeats >= rows
+    return [
+        Finding(
+            "duplicate-rows",
+            Weight.LOOK if many else Weight.NOTE,
+            (),
+            f"{told(repeats, floor)} repeat an earlier row in every column.",
+            "Few attributes repeat by chance; if records were exported twice, export them again without repeats.",
+        )
+    ]
+
+
+def contradictions(attributes: Sequence[ColumnFacts], target: ColumnFacts, floor: int) -> list[Finding]:
+    """Rows that are the same in every attribute, and not in the class."""
+    keys = row_keys(attributes)
+    _, alike = np.unique(keys, return_inverse=True)
+    pairs = np.unique(np.stack([alike, target.codes]), axis=1)
+    classes = np.bincount(pairs[0])
+    rows = int((classes[alike] > 1).sum())
+    if not rows:
+        return []
+    return [
+        Finding(
+            "contradictory-rows",
+            Weight.NOTE,
+            (),
+            f"{told(rows, floor)} have a twin with the same attributes and another class.",
+            "No tree can tell them apart; that bounds its accuracy.",
+        )
+    ]
+
+
+def repeated_patients(patient: ColumnFacts, floor: int) -> list[Finding]:
+    """Patients with more than one row."""
+    patients = [
+        count for value, count in zip(patient.values, patient.counts, strict=True) if value and count > 1
+    ]
+    found = []
+    if patients:
+        rows = sum(patients)
+        found.append(
+            Finding(
+                "repeated-patients",
+                Weight.LOOK,
+                (patient.name,),
+                f"{told(rows, floor)} are of patients with more than one row.",
+                "Keep one row a patient, or keep a patient's rows together when part of them is held out.",
+                (Advice("--drop", patient.name),),
+            )
+        )
+    if patient.missing:
+        found.append(
+            Finding(
+                "patient-missing",
+                Weight.LOOK,
+                (patient.name,),
+                f"{told(patient.missing, floor)} without a patient.",
+                "Fill the field; such rows count as patients of their own.",
+            )
+        )
+    return found
+
+
+def row_keys(facts: Sequence[ColumnFacts]) -> NDArray[np.int64]:
+    """A number a row, equal where all columns are; never above the number of rows, so that nothing overflows."""
+    keys: NDArray[np.int64] = np.zeros(facts[0].rows, dtype=np.int64)
+    for column in facts:
+        _, keys = np.unique(keys * len(column.values) + column.codes, return_inverse=True)
+    return keys
