@@ -71,7 +71,7 @@ lock: $(DEV) ## pin every dependency with its hashes, after a change of pyprojec
 	@$(LOCK) requirements/build.in --extra sklearn -o requirements/demo.txt
 	@$(LOCK) requirements/build.in --extra dev -o requirements/dev.txt
 	@$(LOCK) --extra postgres --extra otel -o requirements/cloud.txt
-	@$(LOCK) --extra dp --extra otel --extra postgres --extra sql -o requirements/agent.txt
+	@$(LOCK) --extra dp --extra excel --extra export --extra fhir --extra otel --extra postgres --extra sql -o requirements/agent.txt
 
 wheel: $(DEV) ## build the wheel into dist, bit for bit the same from the same commit
 	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m hatchling build -t wheel -d dist
