@@ -7,36 +7,60 @@ from typing import Annotated
 
 import typer
 
-from shared.errors import InputError
+from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
+from hospital_agent.files import write_file
 from shared.reports import Report
+
+Floor = Annotated[
+    int | None,
+    typer.Option(min=1, help="Fewest rows that are told of; the policy's min_child with --agent, else 5."),
+]
 
 
 def inspect(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="The records.", show_default=False)
+    file: File = None,
+    agent: Agent = None,
+    setting: Set = None,
+    class_column: Annotated[
+        str | None, typer.Option("--class", metavar="COLUMN", help="The class, by name or position from 1.")
     ] = None,
-    floor: Annotated[int, typer.Option(min=1, help="Fewest rows that are told of.")] = 5,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A column to leave aside (repeatable).")
+    ] = None,
+    patient: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that names patients, to find repeated ones."),
+    ] = None,
+    floor: Floor = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the page as HTML too.")] = None,
 ) -> Report:
-    """What was found in the records: columns, kinds, values, and what to do about them."""
-    from hospital_agent.records.files import read_table
-    from hospital_agent.records.profile.facts import facts_of
-    from hospital_agent.records.profile.shown import shown_values
-    from hospital_agent.records.source import DataSettings
+    """What was found in the records: columns, kinds, values, faults, and the option that deals with each.
 
-    if file is None:
-        raise InputError("no records are named", where="FILE", remedy="Name a file.")
-    table = read_table(DataSettings(path=file))
-    columns = []
-    for column in table.columns:
-        facts = facts_of(column)
-        shown = shown_values(facts.values, facts.counts, floor)
-        columns.append(
-            {
-                "name": facts.name,
-                "kind": facts.kind,
-                "different": facts.different,
-                "held_back": shown.held_back,
-            }
-        )
-    lines = [f"{c['name']}: {c['kind']}, {c['different']} different values" for c in columns]
-    return Report({"rows": table.row_count, "columns": columns}, "\n".join(lines))
+    Exit codes: 0 looked at, whatever was found; 1 looked at, and no study can be made so (weight stop); 2 wrong usage;
+    3 it cannot be read, or is not one table of cases, with the line; 5 the database cannot be reached.
+    """
+    from hospital_agent.records.profile.finding import Weight
+    from hospital_agent.records.profile.page import document_of, html_of, text_of
+    from hospital_agent.records.profile.profile import profile_of
+
+    settings = chosen_settings(file, agent, setting)
+    target = class_column if class_column is not None else settings.class_column
+    table = chosen_table(settings)
+    profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())], patient)
+    text = text_of(profile)
+    if html is not None:
+        write_file(html, html_of(profile).encode())
+        text += f"\n\nThe same as a page: {html}"
+    stops = any(finding.weight is Weight.STOP for finding in profile.findings)
+    return Report(document_of(profile), text, exit_code=1 if stops else 0)
+
+
+def chosen_floor(floor: int | None, agent: Path | None) -> int:
+    """The option, else the policy's `min_child`, else the default."""
+    from hospital_agent.policy import load_policy
+    from hospital_agent.records.profile.shown import DEFAULT_FLOOR
+    from hospital_agent.settings import load_settings
+
+    if floor is not None:
+        return floor
+    return DEFAULT_FLOOR if agent is None else load_policy(load_settings(agent).policy).min_child

@@ -1,0 +1,128 @@
+"""A profile as people and machines read it: lines of text, a JSON document, one page of HTML.
+
+Numbers of rows below the floor are in none of them, and cannot be worked out from those that are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Any, Final
+
+from hospital_agent.records.profile.facts import ColumnFacts
+from hospital_agent.records.profile.profile import Profile
+from hospital_agent.records.profile.shown import number_or_none, shown_values, told
+from hospital_agent.records.remarks import MANY_VALUES
+from shared.tree.numbers import decimal_text
+
+_MANY: Final = 12
+"""So many values of a column are told on a page."""
+_EMPTY: Final = "(empty)"
+
+
+def document_of(profile: Profile) -> dict[str, Any]:
+    """For `--json`."""
+    return {
+        "source": profile.table.where,
+        "rows": profile.table.row_count,
+        "has_header": profile.table.has_header,
+        "class": None if profile.target is None else profile.target.name,
+        "floor": profile.floor,
+        "findings": [finding.to_json() for finding in profile.findings],
+        "columns": [_column(facts, profile.floor) for facts in profile.facts],
+    }
+
+
+def text_of(profile: Profile) -> str:
+    """For people at a terminal."""
+    table = profile.table
+    target = "no class named" if profile.target is None else f"class {profile.target.name}"
+    lines = [f"{table.where}: {table.row_count} rows, {len(table.columns)} columns, {target}.", "", "Found:"]
+    lines += [f"  {finding.text}" for finding in profile.findings] or ["  nothing strange."]
+    lines += ["", f"Columns (values of fewer than {profile.floor} rows are held back):"]
+    lines += [f"  {line}" for line in _column_lines(profile)]
+    return "\n".join(lines)
+
+
+def html_of(profile: Profile) -> str:
+    """One page that needs nothing else."""
+    found = "".join(
+        f"<tr><td>{escape(f.weight.value)}</td><td>{escape(f.code)}</td><td>{escape(', '.join(f.columns))}</td>"
+        f"<td>{escape(f.says)} {escape(f.remedy)}</td><td><code>{escape(' '.join(map(str, f.advice)))}</code></td></tr>"
+        for f in profile.findings
+    )
+    columns = "".join(
+        f"<tr><td>{escape(facts.name)}</td><td>{facts.kind}</td><td>{facts.different}</td>"
+        f"<td>{escape(_values_line(facts, profile.floor))}</td></tr>"
+        for facts in profile.facts
+    )
+    title = escape(f"What is in {profile.table.where}")
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+        f"<h1>{title}</h1><p>{profile.table.row_count} rows, {len(profile.table.columns)} columns. "
+        f"Values of fewer than {profile.floor} rows are held back.</p>"
+        "<h2>Found</h2><table><tr><th>weight</th><th>finding</th><th>columns</th><th>what it means, what to do</th>"
+        f"<th>option of privet data draft</th></tr>{found}</table>"
+        "<h2>Columns</h2><table><tr><th>column</th><th>kind</th><th>different values</th><th>values (rows)</th></tr>"
+        f"{columns}</table></html>\n"
+    )
+
+
+_STYLE: Final = (
+    "body{font-family:sans-serif;margin:2em;max-width:75em}table{border-collapse:collapse}"
+    "td,th{border:1px solid #999;padding:.3em .6em;text-align:left;vertical-align:top}"
+)
+
+
+def _column_lines(profile: Profile) -> Iterator[str]:
+    for facts in profile.facts:
+        yield f"{facts.name}: {facts.kind}, {facts.different} different values. {_values_line(facts, profile.floor)}"
+
+
+def _values_line(facts: ColumnFacts, floor: int) -> str:
+    if is_measured(facts):
+        low, high = range_told(facts, floor)
+        gaps = f"; {told(facts.missing, floor)} empty" if facts.missing else ""
+        return f"About {low} to {high}{gaps}"
+    shown = shown_values(facts.values, facts.counts, floor)
+    parts = [f"{value or _EMPTY} ({count})" for value, count in shown.values[:_MANY]]
+    if len(shown.values) > _MANY:
+        parts.append(f"{len(shown.values) - _MANY} more")
+    if shown.held_back:
+        parts.append(f"{shown.held_back} held back")
+    return ", ".join(parts)
+
+
+def is_measured(facts: ColumnFacts) -> bool:
+    """Whether a column is told as a range and not by its values."""
+    return facts.is_number and facts.different > MANY_VALUES
+
+
+def range_told(facts: ColumnFacts, floor: int) -> tuple[str, str]:
+    """The numbers that at least `floor` rows do not exceed, and do not fall below: no single patient's value."""
+    numbers = facts.measured()
+    return (_reached(numbers, floor), _reached(numbers[::-1], floor))
+
+
+def _reached(numbers: list[Any], floor: int) -> str:
+    rows = 0
+    for number, count in numbers:
+        rows += count
+        if rows >= floor:
+            return decimal_text(number)
+    return decimal_text(numbers[-1][0])
+
+
+def _column(facts: ColumnFacts, floor: int) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "name": facts.name,
+        "position": facts.column.position,
+        "kind": facts.kind,
+        "different": facts.different,
+    }
+    if is_measured(facts):
+        low, high = range_told(facts, floor)
+        return {**described, "missing": number_or_none(facts.missing, floor), "from": low, "to": high}
+    shown = shown_values(facts.values, facts.counts, floor)
+    values = [{"value": value, "rows": count} for value, count in shown.values]
+    return {**described, "values": values, "held_back": shown.held_back}
