@@ -8,5 +8,5 @@ from __future__ import annotations
 
 from typing import Literal
 
-FormatName = Literal["json", "pmml", "rules"]
+FormatName = Literal["json", "pmml", "onnx", "sklearn", "rules", "dot", "svg", "python"]
 """What a command offers; `formats` has the forms themselves."""

@@ -8,9 +8,13 @@ from typing import Final
 
 from shared.export import FormatName
 from shared.export.document import to_json
+from shared.export.dot import to_dot
+from shared.export.onnx_model import to_onnx
 from shared.export.pmml import to_pmml
 from shared.export.rules import to_rules
+from shared.export.standalone import to_python
 from shared.export.subject import Subject
+from shared.export.svg import to_svg
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,12 @@ class Format:
 FORMATS: Final[Mapping[FormatName, Format]] = {
     "json": Format("the tree as Privet reads it back", to_json),
     "pmml": Format("PMML 4.4, for scoring engines", to_pmml),
+    "onnx": Format("ONNX, for onnxruntime and others", to_onnx),
+    "sklearn": Format("for privet.estimator.PrivetTreeClassifier.load", to_json),
     "rules": Format("IF-THEN rules, for people", to_rules),
+    "dot": Format("DOT, for Graphviz", to_dot),
+    "svg": Format("a picture for pages and papers", to_svg),
+    "python": Format("one file of Python without dependencies", to_python),
 }
 
 

@@ -1,0 +1,65 @@
+"""One Python file without dependencies that answers for records, from a program or as CSV on its standard input.
+
+The file is data and a fixed program (`standalone_program`). Every text of the tree stands there as `ascii()` writes it,
+so that the file is plain ASCII and no name, value or label can be taken for code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from shared.export.compiled import Coding, coding_of, question_of
+from shared.export.standalone_program import PROGRAM
+from shared.export.subject import Place, Subject
+from shared.tree.numbers import decimal_text
+
+_HEAD: Final = '''\
+#!/usr/bin/env python3
+"""A decision tree as one file of Python 3.8 or later, without dependencies.
+
+As a program: `python3 FILE < records.csv` answers for records of a CSV file with a header, as CSV.
+From Python: `predict({"name of an attribute": value, ...})` answers with a dict.
+"""
+'''
+
+
+def to_python(subject: Subject) -> str:
+    """The file's text."""
+    codings = {attribute: coding_of(subject, attribute) for attribute in subject.asked}
+    tables = {
+        "ABOUT": dict(subject.header),
+        "CLASS_NAME": subject.schema.class_name,
+        "CLASSES": list(subject.schema.classes),
+        "FIELDS": [_field(subject, coding) for coding in codings.values()],
+        "NODES": [_node(place, codings, subject.asked) for place in subject.places],
+    }
+    data = "\n\n".join(f"{name} = {_literal(value)}" for name, value in tables.items())
+    return "\n".join([_HEAD, PROGRAM.lstrip().replace("@DATA@\n", data + "\n")])
+
+
+def _field(subject: Subject, coding: Coding) -> tuple[Any, ...]:
+    """(name, listed values or None, points as decimal texts or None, code of an empty field or None)."""
+    attribute = subject.schema.attributes[coding.attribute]
+    values = list(attribute.values) if coding.points is None else None
+    points = None if coding.points is None else [decimal_text(point) for point in coding.points]
+    return (attribute.name, values, points, coding.missing)
+
+
+def _node(place: Place, codings: dict[int, Coding], asked: tuple[int, ...]) -> tuple[Any, ...]:
+    """(class or None, share or None, counts or None), of a split followed by (field, kind, rank, kids)."""
+    counts = None if place.counts is None else list(place.counts)
+    answer = (place.label, place.share, counts)
+    if place.attribute is None:
+        return answer
+    question = question_of(place, codings[place.attribute])
+    return (*answer, asked.index(place.attribute), question.kind, question.rank, list(place.kids))
+
+
+def _literal(value: Any) -> str:
+    """Python source of lists, dicts and tuples of plain values, an entry a line, in ASCII."""
+    if isinstance(value, dict):
+        entries = [f"{key!a}: {entry!a}" for key, entry in value.items()]
+        return "{\n" + "".join(f"    {entry},\n" for entry in entries) + "}"
+    if isinstance(value, list):
+        return "[\n" + "".join(f"    {entry!a},\n" for entry in value) + "]"
+    return ascii(value)

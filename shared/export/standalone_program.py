@@ -1,0 +1,112 @@
+"""The program that a standalone file runs on its tables; read with `shared.tree.prediction`, whose answers it gives.
+
+It is a text, not a module, because it is written into files that run without Privet, under Python 3.8 as well.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+PROGRAM: Final = r'''
+import csv
+import json
+import math
+import re
+import sys
+from bisect import bisect_left
+from decimal import Decimal
+
+@DATA@
+
+NUMBER = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
+TRUE = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
+FALSE = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
+POINTS = [None if points is None else [Decimal(point) for point in points] for _, _, points, _ in FIELDS]
+CODES = [
+    None if values is None else {value: code for code, value in enumerate(values)} for _, values, _, _ in FIELDS
+]
+
+
+def predict(record):
+    """The answer for a record, a dict by the names of attributes; what is left out, None or blank is missing.
+
+    Returns a dict: "class"; "share" and "counts" of the training records at the place of the answer, None where the
+    study does not show them; "node", the place; "stopped_at", the attribute without a usable value where the walk ended
+    early.
+    Raises ValueError: no finite number where one is due; or no usable value in a tree that keeps no class for that.
+    """
+    place, stopped_at = 0, None
+    while len(NODES[place]) > 3:
+        field, kind, rank, kids = NODES[place][3:]
+        code = encode(field, record.get(FIELDS[field][0]))
+        if code is None:
+            stopped_at = FIELDS[field][0]
+            break
+        if kind == "each":
+            place = kids[code]
+        elif kind == "up_to":
+            place = kids[int(code > rank)]
+        else:
+            place = kids[int(code == rank)]
+    label, share, counts = NODES[place][:3]
+    if label is None:
+        raise ValueError("attribute %a: no usable value, and this tree keeps no class for that" % stopped_at)
+    counts = None if counts is None or not any(counts) else dict(zip(CLASSES, counts))
+    return {"class": CLASSES[label], "share": share, "counts": counts, "node": place, "stopped_at": stopped_at}
+
+
+def encode(field, value):
+    """The code of a value, None where it is missing or not listed."""
+    name, values, points, missing = FIELDS[field]
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+        raise ValueError("attribute %a: NaN and infinity are not values" % name)
+    if isinstance(value, str) and not value.strip() and (values is None or value not in CODES[field]):
+        value = None
+    if value is None:
+        return missing
+    if points is not None:
+        text = str(value).strip()
+        if isinstance(value, bool) or NUMBER.fullmatch(text) is None:
+            raise ValueError("attribute %a: expected a finite decimal number such as 37.5" % name)
+        return bisect_left(POINTS[field], Decimal(text))
+    return next((CODES[field][text] for text in spellings(value) if text in CODES[field]), None)
+
+
+def spellings(value):
+    """How a value may stand among the listed ones: 1 as `1` or `1.0`, true as `true`, `yes`, `1`."""
+    if isinstance(value, bool):
+        return TRUE if value else FALSE
+    if isinstance(value, (float, Decimal)) and value == int(value):
+        return (str(value), str(int(value)))
+    return (str(value), "%d.0" % value) if isinstance(value, int) else (str(value),)
+
+
+def main():
+    """Records as CSV on standard input, answers as CSV on standard output; about the tree with --about."""
+    if "--about" in sys.argv[1:]:
+        print(json.dumps(ABOUT, indent=1))
+        return 0
+    sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
+    sys.stdout.reconfigure(encoding="utf-8", newline="")
+    rows = csv.DictReader(sys.stdin)
+    absent = [name for name, _, _, _ in FIELDS if name not in (rows.fieldnames or [])]
+    if absent:
+        sys.stderr.write("The header has no column %a.\n" % absent[0])
+        return 3
+    writer = csv.writer(sys.stdout)
+    writer.writerow([CLASS_NAME, "share", "node", "stopped_at"])
+    for number, row in enumerate(rows, start=1):
+        try:
+            found = predict(row)
+        except ValueError as error:
+            sys.stderr.write("Record %d: %s.\n" % (number, error))
+            return 3
+        answer = (found["class"], found["share"], found["node"], found["stopped_at"])
+        writer.writerow(["" if each is None else each for each in answer])
+    sys.stderr.write(ABOUT["notice"] + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+'''
