@@ -81,7 +81,7 @@ class StoredJob:
     finished: int | None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)  # some ten kilobytes each
 def _manifest(raw: bytes) -> Manifest:
     return Manifest.model_validate_json(raw)
 
