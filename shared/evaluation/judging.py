@@ -1,0 +1,175 @@
+"""Everything that one table says of a tree, under names, and its plain form for files and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from shared.evaluation import confusion as by_class
+from shared.evaluation.calibration import (
+    bins_of,
+    expected_calibration_error,
+    in_the_large,
+    recalibration,
+)
+from shared.evaluation.comparing import Baseline, baseline
+from shared.evaluation.confusion import Confusion
+from shared.evaluation.deciding import net_benefit
+from shared.evaluation.floors import rounded_table, shown, shown_count, shown_matrix
+from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share
+from shared.evaluation.probabilities import brier, brier_of_class, brier_skill, log_loss
+from shared.evaluation.ranking import RocPoint, auc, average_precision, macro_auc, roc
+from shared.evaluation.table import LeafTable
+
+_OVERALL: Final[Mapping[str, Callable[[Confusion, Confidence], Measure]]] = {
+    "accuracy": by_class.accuracy,
+    "balanced_accuracy": by_class.balanced_accuracy,
+    "f1_macro": by_class.mean_f1,
+    "f1_weighted": lambda matrix, confidence: by_class.mean_f1(matrix, confidence, weighted=True),
+    "kappa": by_class.kappa,
+    "mcc": by_class.matthews,
+}
+_PER_CLASS: Final[Mapping[str, Callable[[Confusion, int, Confidence], Measure]]] = {
+    "sensitivity": by_class.sensitivity,
+    "specificity": by_class.specificity,
+    "ppv": by_class.positive_predictive_value,
+    "npv": by_class.negative_predictive_value,
+    "f1": by_class.f1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassJudgement:
+    """One class against the rest. `measures`: by name."""
+
+    label: str
+    measures: Mapping[str, Measure]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A tree judged. `overall`: measures by name, those of scores among them. `against`: answering one class always."""
+
+    table: LeafTable = field(repr=False)
+    matrix: Confusion
+    overall: Mapping[str, Measure]
+    classes: tuple[ClassJudgement, ...]
+    against: Baseline
+    confidence: Confidence
+
+    def to_json(self, floor: int | None = None) -> dict[str, Any]:
+        """The plain form. Args: floor: no count below it is told; None: exact, for the hospital's own eyes."""
+
+        def told(measures: Mapping[str, Measure]) -> dict[str, Any]:
+            return {name: shown(m, floor, self.confidence).to_json() for name, m in measures.items()}
+
+        drawn = rounded_table(self.table, floor)
+        return {
+            "privet_evaluation": 1,
+            "floor": floor,
+            "level": self.confidence.level,
+            "records": shown_count(self.table.records, floor),
+            "stopped": shown_count(self.table.stopped, floor),
+            "confusion": {
+                "classes": list(self.matrix.classes),
+                "cells": shown_matrix(self.matrix, floor),
+                "truth": [shown_count(count, floor) for count in self.matrix.truth],
+                "predicted": [shown_count(count, floor) for count in self.matrix.predicted],
+            },
+            "overall": told(self.overall),
+            "classes": [
+                {"class": entry.label, "measures": told(entry.measures)} | _curves(drawn, k, self.confidence)
+                for k, entry in enumerate(self.classes)
+            ],
+            "baseline": self._baseline(floor),
+            "places": [
+                {
+                    "node": p.node,
+                    "label": p.label,
+                    "leaf": p.is_leaf,
+                    "counts": [shown_count(n, floor) for n in c],
+                }
+                for p, c in self.table.reached()
+            ],
+        }
+
+    def _baseline(self, floor: int | None) -> dict[str, Any]:
+        p, expected = self.against.p_value, self.against.expected
+        return {
+            "most_frequent_class": shown(self.against.best, floor, self.confidence).to_json(),
+            "training_majority": None
+            if expected is None
+            else shown(expected, floor, self.confidence).to_json(),
+            "p_value": p if p is None or floor is None else max(round(p, 3), 0.001),
+        }
+
+
+def judge(
+    table: LeafTable, *, training_majority: int | None = None, confidence: Confidence = CONFIDENCE_95
+) -> Judgement:
+    """Judge a tree by its table. Args: training_majority: the class index most frequent in the training, if known."""
+    matrix = Confusion.of(table)
+    overall = {name: measure(matrix, confidence) for name, measure in _OVERALL.items()}
+    overall |= {
+        "auc_macro": macro_auc(table, confidence),
+        "brier": brier(table, confidence),
+        "brier_skill": brier_skill(table),
+        "log_loss": log_loss(table, confidence),
+        "not_covered": share(table.stopped, table.records, confidence),
+    }
+    classes = tuple(
+        ClassJudgement(label, _measures_of_class(table, matrix, k, confidence))
+        for k, label in enumerate(table.classes)
+    )
+    return Judgement(
+        table, matrix, overall, classes, baseline(matrix, training_majority, confidence), confidence
+    )
+
+
+def _measures_of_class(
+    table: LeafTable, matrix: Confusion, k: int, confidence: Confidence
+) -> dict[str, Measure]:
+    found = {name: measure(matrix, k, confidence) for name, measure in _PER_CLASS.items()}
+    intercept, slope = recalibration(table, k, confidence)
+    return found | {
+        "auc": auc(table, k, confidence),
+        "average_precision": average_precision(table, k),
+        "brier": brier_of_class(table, k, confidence),
+        "calibration_error": expected_calibration_error(table, k),
+        "observed_over_expected": in_the_large(table, k),
+        "calibration_intercept": intercept,
+        "calibration_slope": slope,
+    }
+
+
+def _curves(table: LeafTable, k: int, confidence: Confidence) -> dict[str, Any]:
+    """ROC and precision-recall points, bins and the decision curve; rates of counts that may have been rounded."""
+    points, positives = roc(table, k), table.truth[k]
+    negatives = table.records - positives
+    return {
+        "roc": [_roc_point(point, positives, negatives) for point in points if positives and negatives],
+        "precision_recall": [_recall_point(point, positives) for point in points[1:] if positives],
+        "calibration": [entry.to_json() for entry in bins_of(table, k, confidence)],
+        "net_benefit": [
+            {"threshold": float(n.threshold), "tree": float(n.by_tree), "all": float(n.by_all)}
+            for n in net_benefit(table, k)
+        ],
+    }
+
+
+def _roc_point(point: RocPoint, positives: int, negatives: int) -> dict[str, float | None]:
+    return {
+        "threshold": None if point.threshold is None else float(point.threshold),
+        "false_positive_rate": point.false_positives / negatives,
+        "true_positive_rate": point.true_positives / positives,
+    }
+
+
+def _recall_point(point: RocPoint, positives: int) -> dict[str, float]:
+    called = point.true_positives + point.false_positives
+    return {
+        "threshold": float(point.threshold or 0),
+        "recall": point.true_positives / positives,
+        "precision": point.true_positives / called if called else 1.0,
+    }

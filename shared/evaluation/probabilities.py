@@ -1,0 +1,104 @@
+"""How good the scores of leaves are as probabilities, without a threshold: Brier score, log loss, and a baseline.
+
+Losses are fractions, summed exactly; only logarithms are floats.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Final
+
+from shared.evaluation.measures import (
+    CONFIDENCE_95,
+    NO_RECORDS,
+    Confidence,
+    Measure,
+    by_influence,
+    mean_loss,
+    undefined,
+)
+from shared.evaluation.table import LeafTable, Place
+
+NO_SCORES: Final = "the tree came without the counts that scores are made of"
+
+
+def scores_of(place: Place) -> tuple[Fraction, ...]:
+    """The scores of a place that has them."""
+    if place.scores is None:
+        raise ValueError("scores")
+    return place.scores
+
+
+def fault(table: LeafTable) -> str:
+    """Why a table has no measure of its scores; empty where it has."""
+    if not table.records:
+        return NO_RECORDS
+    return "" if table.has_scores else NO_SCORES
+
+
+def brier(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
+    """The mean over records of sum_k (score_k - [k is true])^2; 0 is best, 2 worst.
+
+    Source: G. W. Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78 (1950).
+    """
+    if reason := fault(table):
+        return undefined(reason)
+    cells = (
+        (count, sum(((score - (k == true)) ** 2 for k, score in enumerate(scores)), Fraction(0)))
+        for scores, counts in _scored(table)
+        for true, count in enumerate(counts)
+        if count
+    )
+    return mean_loss(cells, confidence, bounds=(0.0, 2.0))
+
+
+def brier_of_class(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
+    """The mean of (score_k - [k is true])^2, class k against the rest; 0 is best, 1 worst."""
+    if reason := fault(table):
+        return undefined(reason)
+    cells = (
+        (count, (scores[k] - (k == true)) ** 2)
+        for scores, counts in _scored(table)
+        for true, count in enumerate(counts)
+        if count
+    )
+    return mean_loss(cells, confidence, bounds=(0.0, 1.0))
+
+
+def brier_skill(table: LeafTable) -> Measure:
+    """1 - Brier / Brier of always answering the shares of the judged records; 1 is best, 0 no better than those."""
+    if reason := fault(table):
+        return undefined(reason)
+    n = table.records
+    baseline = 1 - sum(Fraction(count, n) ** 2 for count in table.truth)
+    if not baseline:
+        return undefined("all judged records have one class, so there is nothing to be better than")
+    score = brier(table)
+    value = None if score.value is None else 1 - score.value / float(baseline)
+    return Measure(value, reason="no interval is made of this one", records=n, parts=score.parts)
+
+
+def log_loss(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
+    """The mean of -ln(score of the true class); 0 is best, without an upper bound.
+
+    Not defined where a class occurs at a place that gives it a score of 0; smoothed scores are never 0.
+    """
+    if reason := fault(table):
+        return undefined(reason)
+    losses: list[tuple[int, float]] = []
+    for scores, counts in _scored(table):
+        for true, count in enumerate(counts):
+            if not count:
+                continue
+            if not scores[true]:
+                return undefined(
+                    "a class occurs where the training had none of it (score 0); smooth the scores to have this"
+                )
+            losses.append((count, -math.log(scores[true])))
+    mean = math.fsum(count * loss for count, loss in losses) / table.records
+    return by_influence(mean, losses, confidence, bounds=(0.0, math.inf))
+
+
+def _scored(table: LeafTable) -> list[tuple[tuple[Fraction, ...], tuple[int, ...]]]:
+    return [(scores_of(place), counts) for place, counts in table.reached()]

@@ -1,0 +1,172 @@
+"""How well the scores of leaves put records of a class before the others: AUC, ROC and precision-recall points.
+
+A tree gives few different scores, so ties are the rule: a pair of records with equal scores counts half, as Mann and
+Whitney count it. Scores are compared as fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from typing import Final
+
+from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, by_influence, undefined
+from shared.evaluation.probabilities import fault, scores_of
+from shared.evaluation.table import LeafTable
+
+_ONE_SIDED: Final = "not both records of the class and of others were judged"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Records with one score. `positive`: of the class in question; `negative`: of the others."""
+
+    score: Fraction
+    positive: int
+    negative: int
+
+
+@dataclass(frozen=True, slots=True)
+class RocPoint:
+    """What calling the class at `threshold` and above finds: true and false positives among all of either side.
+
+    `threshold` None: nothing is called.
+    """
+
+    threshold: Fraction | None
+    true_positives: int
+    false_positives: int
+
+
+def steps_of(table: LeafTable, k: int) -> list[Step]:
+    """The scores of class k that records got, highest first."""
+    found: dict[Fraction, list[int]] = {}
+    for place, counts in table.reached():
+        sides = found.setdefault(scores_of(place)[k], [0, 0])
+        sides[0] += counts[k]
+        sides[1] += sum(counts) - counts[k]
+    return [Step(score, *found[score]) for score in sorted(found, reverse=True)]
+
+
+def roc(table: LeafTable, k: int) -> list[RocPoint]:
+    """The points of the curve from (0, 0) to (all, all), one a score. Empty where the tree has no scores."""
+    if fault(table):
+        return []
+    steps = steps_of(table, k)
+    positives = accumulate(step.positive for step in steps)
+    negatives = accumulate(step.negative for step in steps)
+    points = [RocPoint(s.score, p, n) for s, p, n in zip(steps, positives, negatives, strict=True)]
+    return [RocPoint(None, 0, 0), *points]
+
+
+def average_precision(table: LeafTable, k: int) -> Measure:
+    """The sum over thresholds of precision times the gain in recall: the area under the precision-recall steps."""
+    if reason := fault(table):
+        return undefined(reason)
+    points, positives = roc(table, k), table.truth[k]
+    if not positives:
+        return undefined("no judged record has this class")
+    value = math.fsum(
+        (after.true_positives - before.true_positives)
+        / positives
+        * after.true_positives
+        / (after.true_positives + after.false_positives)
+        for before, after in pairwise(points)
+    )
+    return Measure(value, reason="no interval is made of this one", records=table.records, parts=(positives,))
+
+
+def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
+    """The chance that a record of class k scores higher than one of another class, ties half.
+
+    Interval: E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson, Comparing the areas under two or more correlated
+    receiver operating characteristic curves, Biometrics 44 (1988), on the scale of the logit, so that it stays within
+    0 to 1.
+    """
+    if reason := fault(table):
+        return undefined(reason)
+    steps = steps_of(table, k)
+    positives, negatives = sum(s.positive for s in steps), sum(s.negative for s in steps)
+    if not positives or not negatives:
+        return undefined(_ONE_SIDED)
+    value = _twice_u(steps) / (2 * positives * negatives)
+    parts = (positives, negatives)
+    if positives < 2 or negatives < 2 or not 0 < value < 1:
+        reason = "too few records, or all pairs are in the same order, to make an interval of"
+        return Measure(value, reason=reason, records=table.records, parts=parts)
+    error = math.sqrt(sum(_variances(steps, value, positives, negatives)))
+    if error == 0:
+        return Measure(value, reason="the scores show no spread to make an interval of", parts=parts)
+    half = confidence.z * error / (value * (1 - value))
+    middle = math.log(value / (1 - value))
+    low, high = (1 / (1 + math.exp(-end)) for end in (middle - half, middle + half))
+    return Measure(value, low, high, "DeLong, logit", records=table.records, parts=parts)
+
+
+def auc_error(table: LeafTable, k: int) -> float:
+    """DeLong's standard error of the AUC of class k; of a table with two records of either side at least."""
+    steps = steps_of(table, k)
+    positives, negatives = sum(s.positive for s in steps), sum(s.negative for s in steps)
+    value = _twice_u(steps) / (2 * positives * negatives)
+    return math.sqrt(sum(_variances(steps, value, positives, negatives)))
+
+
+def macro_auc(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
+    """The plain mean of the AUCs of the classes that have one, each against the rest."""
+    if reason := fault(table):
+        return undefined(reason)
+    truth, n = table.truth, table.records
+    ranked = [k for k, count in enumerate(truth) if 0 < count < n]
+    if not ranked:
+        return undefined(_ONE_SIDED)
+    reached = table.reached()
+    influences = [[0.0] * len(truth) for _ in reached]
+    values: list[float] = []
+    for k in ranked:
+        steps = steps_of(table, k)
+        positives, negatives = truth[k], n - truth[k]
+        value = _twice_u(steps) / (2 * positives * negatives)
+        values.append(value)
+        places = {step.score: (v10, v01) for step, v10, v01 in _components(steps, positives, negatives)}
+        for row, (place, _) in zip(influences, reached, strict=True):
+            v10, v01 = places[scores_of(place)[k]]
+            for true in range(len(truth)):
+                own = (v10 - value) / positives if true == k else (v01 - value) / negatives
+                row[true] += own * n / len(ranked)
+    cells = (
+        (count, influence)
+        for row, (_, counts) in zip(influences, reached, strict=True)
+        for count, influence in zip(counts, row, strict=True)
+    )
+    return by_influence(math.fsum(values) / len(values), cells, confidence, bounds=(0.0, 1.0))
+
+
+def _twice_u(steps: list[Step]) -> int:
+    """Twice the number of pairs in the right order, ties half: a whole number."""
+    below, total = sum(step.negative for step in steps), 0
+    for step in steps:
+        below -= step.negative
+        total += step.positive * (2 * below + step.negative)
+    return total
+
+
+def _components(steps: list[Step], positives: int, negatives: int) -> Iterator[tuple[Step, float, float]]:
+    """Of each score: the share of negatives below it (ties half), and the share of positives above it (ties half)."""
+    below, above = negatives, 0
+    for step in steps:
+        below -= step.negative
+        v10 = (2 * below + step.negative) / (2 * negatives)
+        v01 = (2 * above + step.positive) / (2 * positives)
+        above += step.positive
+        yield step, v10, v01
+
+
+def _variances(steps: list[Step], value: float, positives: int, negatives: int) -> tuple[float, float]:
+    """The two parts of DeLong's variance."""
+    parts = list(_components(steps, positives, negatives))
+    s10 = math.fsum(step.positive * (v10 - value) ** 2 for step, v10, _ in parts)
+    s01 = math.fsum(step.negative * (v01 - value) ** 2 for step, _, v01 in parts)
+    return s10 / ((positives - 1) * positives), s01 / ((negatives - 1) * negatives)
