@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from cloud_service.api.tally_models import SelectionIn, TallyIn
 from cloud_service.service.planning import JobPlan, Mode, NoisePlan, SecretPlan
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
@@ -131,12 +132,21 @@ class JobIn(BaseModel):
     noise: Annotated[NoiseIn | None, Field(description="Differential privacy; left out, sums are exact")] = (
         None
     )
+    tally: Annotated[TallyIn | None, Field(description="Count only, and grow no tree")] = None
+    selection: Annotated[SelectionIn | None, Field(description="Hold records out")] = None
 
     def plan(self) -> JobPlan:
         """The same for the use case."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        noise = None if self.noise is None else self.noise.plan()
-        return JobPlan(**{**fields, "secret": self.secret.plan(), "noise": noise})
+        blocks = {
+            name: None if block is None else block.plan()
+            for name, block in (
+                ("noise", self.noise),
+                ("tally", self.tally),
+                ("selection", self.selection),
+            )
+        }
+        return JobPlan(**{**fields, "secret": self.secret.plan(), **blocks})
 
 
 class ProgressOut(BaseModel):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -19,7 +19,9 @@ from cloud_service.service.planning import JobPlan, secret_spec
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
+from cloud_service.service.results import Results
 from cloud_service.service.studies import StudyView
+from cloud_service.service.tallying import tally_rules
 from cloud_service.service.terms import Terms, terms_of
 from cloud_service.settings import Settings
 from cloud_service.store import jobs, journal
@@ -37,6 +39,8 @@ from shared.wire.base import describe, encode_base64url
 from shared.wire.manifest import SECRET_CRITERIA, Manifest
 
 _F_TABLE_BITS: Final = 32
+_MANY: Final = 10_000
+"""More events than a job has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ class Jobs:
         """
         now = self.clock()
         plan.check()
+        changes = tally_rules(
+            study, plan.tally, plan.selection, Results(self.database), lambda job: self.events(job, 0, _MANY)
+        )
+        if plan.invited is None and plan.tally is not None and plan.tally.model is not None:
+            # Only they have the tree.
+            plan = replace(plan, invited=list(map(str, self.get(plan.tally.model).job.roster)))
         invitations = Invitations(self.membership, now + plan.deadlines.invite_seconds)
         invitations.check_own()
         with self.database.write() as connection:
@@ -78,7 +88,7 @@ class Jobs:
             self._check_profile(study, plan)
             certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
             self.quotas.check_jobs(connection, certificates)
-            manifest = self._manifest(study, plan, sorted(certificates), now, terms)
+            manifest = self._manifest(study, plan, sorted(certificates), now, terms, changes)
             self._check_size(manifest)
             step = coordinator.create(manifest, certificates, now)
             stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
@@ -108,7 +118,13 @@ class Jobs:
             )
 
     def _manifest(
-        self, study: StudyView, plan: JobPlan, invited: Sequence[str], now: int, terms: Terms | None
+        self,
+        study: StudyView,
+        plan: JobPlan,
+        invited: Sequence[str],
+        now: int,
+        terms: Terms | None,
+        changes: Mapping[str, Any],
     ) -> Manifest:
         joined = self.membership.current()
         key = key_rules(joined.federation, plan)
@@ -145,6 +161,7 @@ class Jobs:
             "secret": secret,
             "noise": None if plan.noise is None else plan.noise.spec(),
             **({} if terms is None else terms.named_to(invited)),
+            **changes,
         }
         try:
             manifest = Manifest(**rules)

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from pydantic import ValidationError
 
 from cloud_service.service.studies import StudyView
+from cloud_service.service.tallying import SelectionPlan, TallyPlan
 from shared.errors import InputError
 from shared.wire.base import describe
 from shared.wire.manifest import (
@@ -68,7 +69,8 @@ class JobPlan:
 
     `mode`: ppsdt adds Paillier ciphertexts under `profile` and `criterion`; id3 and gain-ratio work on shares, fix
     both, and take `secret`. `key_mode`: None for that of the federation's key. With `noise` every cell is asked for,
-    whatever `skip_known` says. The rest are the manifest's rules of the same names.
+    whatever `skip_known` says. `tally`: count only. `selection`: hold records out. The rest are the manifest's rules of
+    the same names.
     """
 
     invited: Sequence[str] | None = None
@@ -86,6 +88,8 @@ class JobPlan:
     deadlines: Deadlines = _DEADLINES
     noise: NoisePlan | None = None
     key_mode: KeyMode | None = None
+    tally: TallyPlan | None = None
+    selection: SelectionPlan | None = None
 
     @property
     def manifest_profile(self) -> Profile:
@@ -99,6 +103,12 @@ class JobPlan:
                 f"jobs of profile {self.manifest_profile} add no noise",
                 where="noise",
                 remedy="Choose mode ppsdt with profile hardened, or leave the noise out.",
+            )
+        if self.tally is not None and self.manifest_profile != "hardened":
+            raise InputError(
+                f"jobs of profile {self.manifest_profile} cannot only count",
+                where="tally",
+                remedy="Leave mode and profile out: a tree of any mode is evaluated in mode ppsdt.",
             )
         if self.mode == "ppsdt":
             if self.secret != SecretPlan():

@@ -18,6 +18,7 @@ from shared.tree.checking import check_tree
 from shared.tree.model import Tree
 from shared.tree.prediction import Prediction, Value, predict
 from shared.tree.schema import Schema
+from shared.wire.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,10 @@ class Results:
         if tree is None:
             raise NotPublishedError("the hospitals of this job have attested the tree's hash only")
         return tree, schema
+
+    def manifest(self, job_id: str) -> Manifest:
+        """What the members of a finished job agreed to. Raises: UnknownThingError: no such job, or it is not done."""
+        return self._done(job_id).job.manifest
 
     def predict(self, job_id: str, record: Mapping[str, Value]) -> Prediction:
         """The published tree's answer for one record: the class and the path, no counts.
