@@ -89,6 +89,9 @@ class DataSection(BaseModel):
     """Numbers are written 37,5."""
     synthetic: bool = False
     """Test data of no patient, the only kind with which profile paper may be tried."""
+    patient: Column | None = None
+    """Column that tells patients apart, by name or by position from 1: where a job holds records out, all of a patient
+    stay together. It is not used otherwise."""
     ask: Path | None = None
     """A file of records, without classes, that trees kept shared are asked about in place of the records above."""
 

@@ -116,5 +116,6 @@ def data_settings(section: DataSection) -> DataSettings:
         encoding=section.encoding,
         rename=section.rename,
         missing_codes=section.missing,
+        patient_column=section.patient,
         decimal_comma=section.decimal_comma,
     )

@@ -46,6 +46,9 @@ class DataSettings:
     decimal_comma: bool = False
     """Numbers of numeric attributes are written 37,5."""
 
+    patient_column: ColumnReference | None = None
+    """Of the patient: records of one patient stay together where a job holds records out."""
+
 
 class Snapshot(Protocol):
     """Records frozen for a job. Notes are for the hospital's own eyes and name columns only."""
