@@ -12,7 +12,8 @@ from typing import Final
 
 from hospital_agent.computing.room import Room
 from hospital_agent.daemon import budget
-from hospital_agent.daemon.finishing import model_of
+from hospital_agent.daemon.deriving import source_for
+from hospital_agent.daemon.finishing import keep, model_of
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.remembering import FORGOT
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
@@ -71,7 +72,7 @@ class Casework:
             self.cases[entry.job] = case
             try:
                 schema = schema_of(participation.manifest)
-                source = self.office.records_for(participation.manifest)
+                source = source_for(self.office, participation.manifest)
                 case.snapshot = source.reopen(schema, str(entry.snapshot_sha256))
             except InputError as error:
                 self.give_up(case, JobCode.CANCELLED, str(error))
@@ -352,11 +353,10 @@ class Casework:
         """The model is on disk before the journal forgets; a repeat after a crash writes the same tree again."""
         after = outcome.participation
         model = model_of(after, case.entry.certificates, ending.statements)
-        self.office.shelf.put(model, self.office.keyring.identity)
+        told = keep(self.office, after, model)
         case.participation = after
         self.close(case, JobStatus.COMPLETE, outgoing=outcome.outgoing, inbox_id=inbox_id, received=sealed)
         classes = self.office.predictions_of(case.entry.job)
-        told = model.told
         if classes.is_file():
             show = f"privet agent classes {self.office.folder} {case.entry.job[:8]}"
             told = f"the classes of the own records are in {classes} (encrypted there or not: `{show}`)"

@@ -15,6 +15,7 @@ from hospital_agent.computing.endpoints import choose_endpoint
 from hospital_agent.daemon import budget
 from hospital_agent.daemon.approvals import is_decided, study_refusal
 from hospital_agent.daemon.casework import Case, Casework, manifest_of
+from hospital_agent.daemon.deriving import source_for
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally, studies
@@ -230,9 +231,8 @@ class OfferDesk:
         try:
             identity = records_identity(self.office.data)
             with watch.part("freeze"):
-                snapshot = self.office.records_for(manifest).freeze(
-                    schema_of(manifest), random_bytes(_SALT_BYTES)
-                )
+                source = source_for(self.office, manifest)
+                snapshot = source.freeze(schema_of(manifest), random_bytes(_SALT_BYTES))
         except InputError as error:
             self._decline(entry, manifest, Refusal(DATA, str(error)), inbox_id)
             return
