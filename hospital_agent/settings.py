@@ -63,7 +63,7 @@ class DataSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     path: Path | None = None
-    """A CSV, TSV or Parquet file with the records."""
+    """A file with the records: delimited text such as CSV (also gzipped), ARFF, Excel (.xlsx) or Parquet."""
     url: SecretStr | None = None
     """A database with the records, counted where it is. May hold a password, so better in the environment or a secret
     file."""
@@ -78,15 +78,21 @@ class DataSection(BaseModel):
     drop: tuple[Column, ...] = ()
     """Columns that must not be used. Those that a study does not name are ignored anyway."""
     delimiter: str | None = None
-    """One character between fields, or a blank for any run of blanks; without it, found out."""
+    """One character between fields, or a blank for any run of blanks; `tab` for a tab. Without it, found out."""
+    quote: Annotated[str, Field(max_length=1)] | None = None
+    """The character around fields that hold delimiters or line ends, empty for none; without it, found out."""
+    comment: str | None = None
+    """Lines that begin so are left out, empty for none; without it, found out."""
+    sheet: Column | None = None
+    """Sheet of an Excel workbook, by name or by position from 1; without it, the first one that is not empty."""
     encoding: str | None = None
     """Of the file; without it, found out."""
     rename: dict[str, str] = Field(default_factory=dict)
     """Column of the data = name in the study."""
     missing: tuple[str, ...] = ()
     """Texts that stand for an empty field, such as `?` or `NA`."""
-    decimal_comma: bool = False
-    """Numbers are written 37,5."""
+    decimal_comma: bool | None = None
+    """Whether numbers are written 37,5; without it, found out for each column."""
     synthetic: bool = False
     """Test data of no patient, the only kind with which profile paper may be tried."""
     patient: Column | None = None

@@ -1,6 +1,7 @@
-"""How a text file is laid out: delimiter, number of columns, header or none. Guessed from its first lines.
+"""How a text file is laid out: comments, quote, delimiter, columns, header or none. Found out from its first lines.
 
-A guess can be overridden by a setting; a wrong guess leads to an error that names the line, never to other counts.
+A finding can be overridden by a setting; a wrong one leads to an error that names the line, never to other counts.
+What is no table of cases at all is refused by `shape`.
 """
 
 from __future__ import annotations
@@ -10,84 +11,194 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from hospital_agent.records.reading import Finding
 from hospital_agent.records.table import refuse_duplicate_names
 from shared.errors import InputError
 
-_DELIMITERS: Final = (",", "\t", ";", "|")
 BLANKS: Final = " "
 """Stands for any run of blanks."""
-_NUMBER: Final = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?|[-+]?\.[0-9]+")
+_DELIMITERS: Final = (",", "\t", ";", "|")
+_NAMED: Final = {"tab": "\t", "\\t": "\t", "blank": BLANKS, "comma": ",", "semicolon": ";"}
+_SHOWN: Final = {"\t": "tab", BLANKS: "blanks"}
+_COMMENTS: Final = ("#", "%", "//")
+_NUMBER: Final = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?([eE][-+]?[0-9]+)?|[-+]?[.,][0-9]+")
+_COMMA_NUMBER: Final = re.compile(r"[-+]?[0-9]+,[0-9]+")
+_SINGLE_QUOTED: Final = re.compile(r"(?:^|[,;|\t])[ ]*'(?:[^']|'')*'[ ]*(?=[,;|\t]|$)")
+_SINGLE_OPEN: Final = re.compile(r"(?:^|[,;|\t])[ ]*'")
 _HEADER_SAMPLE_ROWS: Final = 1000
 _REMEDY: Final = (
     "Give a table with at least one attribute and a class, or name its delimiter in the data settings."
 )
 
+Line = tuple[int, str]
+"""Number of a line, as an editor counts, and its text."""
+SampleRow = tuple[int, list[str]]
+"""Number of the line on which a record begins, and its fields without blanks around them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delimiters:
+    """What parts records into fields. `comment`, `quote`: empty for none."""
+
+    delimiter: str
+    quote: str
+    comment: str
+    comment_is_certain: bool
+    width: int
+    findings: tuple[Finding, ...]
+
+    def fields(self, line: str) -> list[str]:
+        """The fields of one line; of a record that goes on in the next line, those that begin here."""
+        if self.delimiter == BLANKS:
+            line = " ".join(line.split())
+        return split_line(line, self.delimiter, self.quote)
+
+    def is_record(self, line: str) -> bool:
+        """Whether a line has as many fields as most."""
+        return len(self.fields(line)) == self.width
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`names` are the header's, or `column 1`, ... where the file has none."""
+    """`names` are the header's, or `column 1`, ... where the file has none. `trailing`: every line that was looked at
+    ends in a delimiter, so that the last column may be none.
+    """
 
     delimiter: str
+    quote: str
     has_header: bool
     names: tuple[str, ...]
+    trailing: bool
+    why: str
 
 
-def find_delimiter(sample: str, where: str) -> str:
-    """The delimiter under which most lines have the same number of fields, the more fields the better.
+def find_delimiters(
+    sample: str, where: str, *, delimiter: str | None, quote: str | None, comment: str | None
+) -> Delimiters:
+    """What parts the fields of a sample. Args: delimiter, quote, comment: the settings.
 
-    Blanks are tried last, because texts contain them.
-    Raises: InputError: no line, an ARFF file, or a single column under every delimiter.
+    Raises: InputError: no line, a single field under every delimiter, a setting that cannot be.
     """
-    lines = _lines(sample, where)
-    best = max(_DELIMITERS, key=lambda delimiter: _evenness(csv.reader(lines, delimiter=delimiter)))
-    if _evenness(csv.reader(lines, delimiter=best)) > 0:
-        return best
-    if _evenness(line.split() for line in lines) > 0:
-        return BLANKS
-    raise InputError("every line is a single field.", where=where, remedy=_REMEDY)
+    lines = numbered_lines(sample, where)
+    plain = _without_comments(lines, comment)
+    texts = [text for _, text in plain]
+    quote_finding = _find_quote(texts, quote)
+    mark = str(quote_finding.found or "")
+    delimiter_finding = _find_delimiter(texts, mark, _named(delimiter, where), where)
+    parting = str(delimiter_finding.found)
+    found = Delimiters(parting, mark, "", True, 0, ())
+    width = Counter(len(found.fields(text)) for text in texts).most_common(1)[0][0]
+    comment_finding = _find_comment(lines, plain, replace(found, width=width), comment, where)
+    shown = Finding("delimiter", _SHOWN.get(parting, parting), delimiter_finding.why, "delimiter")
+    findings = (shown, quote_finding, comment_finding)
+    return Delimiters(parting, mark, str(comment_finding.found or ""), comment is not None, width, findings)
 
 
-def find_layout(sample: str, delimiter: str, has_header: bool | None, where: str) -> Layout:
-    """The columns of a file from its first lines, already in single-delimiter form.
+def find_layout(
+    sample: str, delimiter: str, quote: str, has_header: bool | None, where: str
+) -> tuple[Layout, list[SampleRow]]:
+    """The columns of a file from its first lines, which are free of comments and runs of blanks; and those lines.
 
-    Raises: InputError: no line, a single column, or duplicate names in the header.
+    Raises: InputError: no line, a single column, duplicate names in the header.
     """
-    rows = [row for row in csv.reader(_lines(sample, where), delimiter=delimiter) if row][
-        :_HEADER_SAMPLE_ROWS
-    ]
-    rows = [[cell.strip() for cell in row] for row in rows]
-    header = looks_like_header(rows) if has_header is None else has_header
-    width = len(rows[0]) if header else Counter(map(len, rows)).most_common(1)[0][0]
+    rows = sample_rows(numbered_lines(sample, where), delimiter, quote)
+    cells = [fields for _, fields in rows]
+    width = Counter(map(len, cells)).most_common(1)[0][0]
     if width < 2:
         raise InputError("the lines have a single field.", where=where, remedy=_REMEDY)
+    trailing = len(rows) > 1 and all(len(row) == width and not row[-1] for row in cells[1:])
+    trailing = trailing and (len(cells[0]) == width - 1 or not cells[0][-1])
+    header, why = find_header(cells, has_header, trailing=trailing)
     names = [f"column {position}" for position in range(1, width + 1)]
     if header:
-        names = [cell or name for cell, name in zip(rows[0], names, strict=True)]
+        first = cells[0] + [""] * (width - len(cells[0]))
+        names = [cell or name for cell, name in zip(first, names, strict=False)]
         refuse_duplicate_names(names, f"{where}, header")
-    return Layout(delimiter, header, tuple(names))
+    return Layout(delimiter, quote, header, tuple(names), trailing, why), rows
 
 
-def looks_like_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names columns: distinct non-empty cells, no number, none found again below itself."""
+def find_header(
+    rows: Sequence[Sequence[str]], declared: bool | None, *, trailing: bool = False
+) -> tuple[bool, str]:
+    """Whether the first row names the columns, and why. Args: trailing: its last field is empty, as in all rows."""
+    if declared is not None:
+        return declared, "by the setting"
+    first = rows[0][:-1] if trailing and not rows[0][-1] else rows[0]
+    reason = header_reason([first, *rows[1:]])
+    if reason is None:
+        return True, "the first line has distinct texts, no number, and none is found again below itself"
+    if len(set(first)) != len(first) and all(first) and _heads_numbers(first, rows[1:]):
+        return True, "the first line has texts only, above numbers"
+    return False, reason
+
+
+def header_reason(rows: Sequence[Sequence[str]]) -> str | None:
+    """Why the first row does not name columns; None where it does: distinct cells, no number, none found again below
+    itself. The first cell may be empty, as above the row numbers that some programs write.
+    """
     first, rest = rows[0], rows[1:]
-    if not all(first) or len(set(first)) != len(first) or any(_NUMBER.fullmatch(cell) for cell in first):
-        return False
-    return not any(cell == row[index] for row in rest for index, cell in enumerate(first) if index < len(row))
+    if not all(first[1:]) or (not first[0] and not _is_numbering([row[0] for row in rest if row])):
+        return "the first line has an empty field"
+    if any(_NUMBER.fullmatch(cell) for cell in first):
+        return "the first line holds a number"
+    if len(set(first)) != len(first):
+        return "the first line repeats a field"
+    if any(cell == row[index] for row in rest for index, cell in enumerate(first) if index < len(row)):
+        return "a field of the first line is found again below itself"
+    return None
+
+
+def is_number(text: str) -> bool:
+    """Whether a field reads as a number, with a point or a comma."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def split_line(line: str, delimiter: str, quote: str) -> list[str]:
+    """The fields of one line by itself."""
+    return next(_rows(_reader([line], delimiter, quote)), [])
+
+
+def numbered_lines(sample: str, where: str) -> list[Line]:
+    """The lines that are not empty. Raises: InputError: there is none."""
+    lines = [(number, line) for number, line in enumerate(sample.split("\n"), start=1) if line.strip()]
+    if not lines:
+        raise InputError(
+            "the file is empty.", where=where, remedy="Export the records again, or correct the path."
+        )
+    return lines
+
+
+def sample_rows(lines: Sequence[Line], delimiter: str, quote: str) -> list[SampleRow]:
+    """The first records of a sample."""
+    reader = _reader((text for _, text in lines), delimiter, quote)
+    rows: list[SampleRow] = []
+    start = 0
+    try:
+        for cells in reader:
+            if cells:
+                rows.append((lines[start][0], [cell.strip() for cell in cells]))
+            start = reader.line_num
+            if len(rows) == _HEADER_SAMPLE_ROWS:
+                break
+    except csv.Error:  # a field without end; DuckDB will name its line
+        pass
+    return rows or [(lines[0][0], [lines[0][1]])]
 
 
 def line_of_row(path: str, layout: Layout, row: int) -> str:
     """`line N` of the row-th record (from 0), counted as an editor counts lines. Used only for messages."""
     with open(path, encoding="utf-8", newline="") as text:
-        starts = _record_starts(csv.reader(text, delimiter=layout.delimiter))
+        starts = record_starts(text, layout)
         start = next(itertools.islice(starts, row + layout.has_header, None), None)
     return "a line" if start is None else f"line {start}"
 
 
-def _record_starts(reader: Any) -> Iterator[int]:
+def record_starts(text: Iterable[str], layout: Layout) -> Iterator[int]:
     """The line on which each record begins; a quoted field may hold line ends, and empty lines are no records."""
+    reader = _reader(text, layout.delimiter, layout.quote)
     end = 0
     for cells in reader:
         start, end = end + 1, reader.line_num
@@ -95,19 +206,126 @@ def _record_starts(reader: Any) -> Iterator[int]:
             yield start
 
 
-def _lines(sample: str, where: str) -> list[str]:
-    lines = [line for line in sample.split("\n") if line.strip()]
-    if not lines:
+def _reader(lines: Iterable[str], delimiter: str, quote: str) -> Any:
+    if not quote:
+        return csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    return csv.reader(lines, delimiter=delimiter, quotechar=quote)
+
+
+def _named(delimiter: str | None, where: str) -> str | None:
+    found = _NAMED.get(delimiter, delimiter) if delimiter else None
+    if found is not None and (len(found) != 1 or found in "\r\n\0"):
         raise InputError(
-            "the file is empty.", where=where, remedy="Export the records again, or correct the path."
+            f"the delimiter {delimiter!r} is not one character.",
+            where=where,
+            remedy="Name one character, tab for a tab, or a blank for runs of blanks.",
         )
-    if any(line.lstrip().lower().startswith("@relation") for line in lines):
-        raise InputError("this is an ARFF file.", where=where, remedy="Export it as CSV.")
-    return lines
+    return found
 
 
-def _evenness(rows: Iterable[Sequence[str]]) -> float:
+def _without_comments(lines: Sequence[Line], declared: str | None) -> Sequence[Line]:
+    """The lines that are no comments for certain; all of them where every line begins like one."""
+    if declared == "":
+        return lines
+    marks = (declared,) if declared else _COMMENTS
+    return [line for line in lines if not line[1].lstrip().startswith(marks)] or lines
+
+
+def _find_quote(texts: Sequence[str], declared: str | None) -> Finding:
+    if declared is not None:
+        return Finding("quote", declared or None, "by the setting", "quote")
+    if any('"' in text for text in texts):
+        return Finding("quote", '"', "it occurs", "quote")
+    wrapped = sum(len(_SINGLE_QUOTED.findall(text)) for text in texts)
+    if wrapped and wrapped == sum(len(_SINGLE_OPEN.findall(text)) for text in texts):
+        return Finding("quote", "'", "fields stand between such marks, and none between double ones", "quote")
+    return Finding("quote", '"', "as usual; it does not occur", "quote")
+
+
+def _find_delimiter(texts: Sequence[str], quote: str, declared: str | None, where: str) -> Finding:
+    """The delimiter under which most lines have the same number of fields, the more fields the better.
+
+    Blanks are tried last, because texts contain them. Where another delimiter parts every line alike and leaves commas
+    only within numbers such as 37,5, these are decimal commas.
+    """
+    if declared is not None:
+        return Finding("delimiter", declared, "by the setting", "delimiter")
+    for delimiter in _DELIMITERS[1:]:
+        if _leaves_decimal_commas(texts, delimiter, quote):
+            why = "it parts every line alike, and commas stand within numbers only"
+            return Finding("delimiter", delimiter, why, "delimiter")
+    score, best = max(
+        ((_evenness(_reader(texts, delimiter, quote)), delimiter) for delimiter in _DELIMITERS),
+        key=lambda item: item[0],
+    )
+    if score > 0:
+        return Finding("delimiter", best, "it parts most lines into the same number of fields", "delimiter")
+    if _evenness(iter(text.split() for text in texts)) > 0:
+        return Finding("delimiter", BLANKS, "no other delimiter parts the lines", "delimiter")
+    raise InputError("every line is a single field.", where=where, remedy=_REMEDY)
+
+
+def _leaves_decimal_commas(texts: Sequence[str], delimiter: str, quote: str) -> bool:
+    rows = list(_rows(_reader(texts, delimiter, quote)))
+    if len({len(row) for row in rows}) != 1 or len(rows[0]) < 2:
+        return False
+    with_comma = [cell.strip() for row in rows for cell in row if "," in cell]
+    return bool(with_comma) and all(_COMMA_NUMBER.fullmatch(cell) for cell in with_comma)
+
+
+def _find_comment(
+    lines: Sequence[Line], plain: Sequence[Line], found: Delimiters, declared: str | None, where: str
+) -> Finding:
+    """Comments are lines that begin with a mark and have not the fields of a record.
+
+    Raises: InputError: some lines that begin so have a record's fields, others not.
+    """
+    if declared is not None:
+        return Finding("comments", declared or None, "by the setting", "comment")
+    none = Finding("comments", None, "", "comment")
+    doubtful = sorted(set(lines) - set(plain))
+    alike = [line for line in doubtful if found.is_record(line[1])]
+    if len(alike) == len(doubtful):
+        return none
+    if alike:
+        mark = next(mark for mark in _COMMENTS if alike[0][1].lstrip().startswith(mark))
+        raise InputError(
+            f"the line begins with {mark!r} as comments do, and has as many fields as a record.",
+            where=f"{where}, line {alike[0][0]}",
+            remedy=f"Set comment to {mark!r} to leave such lines out, or to nothing to keep them all.",
+        )
+    marks = Counter(
+        next(mark for mark in _COMMENTS if text.lstrip().startswith(mark)) for _, text in doubtful
+    )
+    return Finding(
+        "comments", marks.most_common(1)[0][0], "such lines have not the fields of a record", "comment"
+    )
+
+
+def _heads_numbers(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Whether a row without numbers stands above some column of nothing but numbers."""
+    if any(map(is_number, first)) or not rest:
+        return False
+    return any(
+        all(index < len(row) and is_number(row[index]) for row in rest) for index, _ in enumerate(first)
+    )
+
+
+def _is_numbering(cells: Sequence[str]) -> bool:
+    return bool(cells) and all(cells) and len(set(cells)) == len(cells)
+
+
+def _rows(reader: Any) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error:  # a field without end; DuckDB will name its line
+        return
+
+
+def _evenness(reader: Any) -> float:
     """Share of lines with the commonest number of fields, times the delimiters in such a line; 0 for none."""
-    widths = Counter(len(row) for row in rows)
+    widths = Counter(len(row) for row in _rows(reader))
+    if not widths:
+        return 0.0
     width, lines = max(widths.items(), key=lambda item: (item[1], item[0]))
     return (width - 1) * lines / widths.total()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table, refuse_duplicate_names
 from shared.errors import InputError
@@ -54,7 +55,7 @@ def encode(table: Table, schema: Schema, settings: DataSettings) -> CodedRecords
     *columns, target = match.columns
     for attribute, column in zip(schema.attributes, columns, strict=True):
         line: NDArray[Any] = next(places) if attribute.fixed_point is None else next(number_places)
-        np.take(_code_table(table, column, _reader(attribute, settings), line.dtype), column.codes, out=line)
+        np.take(_code_table(table, column, _reader(attribute, column), line.dtype), column.codes, out=line)
     np.take(_code_table(table, target, schema.class_code, codes.dtype), target.codes, out=codes[-1])
     return CodedRecords(codes, numbers, _notes(table, match))
 
@@ -107,9 +108,9 @@ def _by_position(table: Table, columns: list[Column], wanted: list[str]) -> list
     return columns
 
 
-def _reader(attribute: Attribute, settings: DataSettings) -> Callable[[str], int]:
-    if attribute.is_numeric and settings.decimal_comma:
-        return lambda text: attribute.code_of(text.replace(",", ".", 1))
+def _reader(attribute: Attribute, column: Column) -> Callable[[str], int]:
+    if attribute.is_numeric:
+        return reader_of(column.decimal_mark, attribute.code_of, attribute.name)
     return attribute.code_of
 
 

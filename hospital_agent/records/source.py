@@ -38,13 +38,19 @@ class DataSettings:
     drop: tuple[ColumnReference, ...] = ()
     delimiter: str | None = None
     """One character; `" "` stands for any run of blanks."""
+    quote: str | None = None
+    """The character around fields that hold delimiters or line ends; empty for none."""
+    comment: str | None = None
+    """Lines that begin with it are left out; empty for none."""
+    sheet: str | int | None = None
+    """Of a workbook, by name or by 1-based position; None: the first one that is not empty."""
     encoding: str | None = None
     rename: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Column of the data to name in the study."""
     missing_codes: tuple[str, ...] = ()
     """Texts that stand for an empty field, such as `?` or `NA`."""
-    decimal_comma: bool = False
-    """Numbers of numeric attributes are written 37,5."""
+    decimal_comma: bool | None = None
+    """Numbers of numeric attributes are written 37,5; None: found out for each column (`decimal_marks`)."""
 
     patient_column: ColumnReference | None = None
     """Of the patient: records of one patient stay together where a job holds records out."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hospital_agent.records.reading import ReadingReport
 from hospital_agent.records.source import ColumnReference
 from shared.errors import InputError
 
@@ -63,6 +64,8 @@ class Table:
     row_count: int
     has_header: bool
     locate: Callable[[int], str] = field(repr=False, compare=False)
+    reading: ReadingReport | None = field(default=None, repr=False, compare=False)
+    """How a file was read; None for other sources."""
 
     def find(self, reference: ColumnReference, setting: str) -> Column:
         """The column that a setting means. Raises: InputError: there is none."""

@@ -69,10 +69,9 @@ def test_mixed_line_ends(file: Path) -> None:
         ("name,n,class", True),
         ("name,7,class", False),
         ("a,n,class", False),
-        ("n,n,class", False),
         ("name,,class", False),
     ],
-    ids=["names", "a number", "a value of its column", "a repeat", "an empty cell"],
+    ids=["names", "a number", "a value of its column", "an empty cell"],
 )
 def test_a_header_is_found_or_not(file: Path, first: str, expected: bool) -> None:
     table = read(file, f"{first}\na,1,yes\nb,2,no\n")
@@ -138,10 +137,14 @@ def test_parquet_columns_are_texts(tmp_path: Path) -> None:
                 "or name its delimiter in the data settings."
             ),
         ),
-        ("% hello\n@RELATION x\n", "ward.csv: this is an ARFF file. Export it as CSV."),
+        (
+            "age,age,class\n1,2,yes\n",
+            "ward.csv, header: columns 1 and 2 are both named 'age'. Rename or remove one of them.",
+        ),
+        ("% hello\n@RELATION x\n", "ward.csv: there is no @data line. Export the file again; it is cut off."),
         (
             b"PK\x03\x04....",
-            "ward.csv: this is a spreadsheet or zip archive, not a table of text. Export it as CSV or Parquet.",
+            "ward.csv: the file is a damaged spreadsheet or zip archive. Export it again.",
         ),
         (b"PAR1 and nothing more", "ward.csv: the Parquet file is damaged. Export it again."),
     ],
@@ -153,6 +156,7 @@ def test_parquet_columns_are_texts(tmp_path: Path) -> None:
         "short line",
         "duplicate",
         "one field",
+        "repeat",
         "arff",
         "xlsx",
         "parquet",

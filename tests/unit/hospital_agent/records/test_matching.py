@@ -45,11 +45,12 @@ def test_columns_can_be_renamed(tmp_path: Path) -> None:
     assert coded(tmp_path, content, rename=rename).codes.tolist() == CODES
 
 
-def test_a_decimal_comma_must_be_declared(tmp_path: Path) -> None:
+def test_a_decimal_comma_is_found_and_can_be_denied(tmp_path: Path) -> None:
     content = GOOD.replace(",", ";").replace(".", ",")
-    assert coded(tmp_path, content, decimal_comma=True).codes.tolist() == CODES
+    for declared in (True, None):
+        assert coded(tmp_path, content, decimal_comma=declared).codes.tolist() == CODES
     with pytest.raises(InputError, match=r"column 'temp', line 2: expected a finite decimal number"):
-        coded(tmp_path, content)
+        coded(tmp_path, content, decimal_comma=False)
 
 
 def test_one_class_at_one_hospital_is_a_note(tmp_path: Path) -> None:
