@@ -1,8 +1,8 @@
 """ONNX: a graph that takes the fields as they are and gives class, shares of the classes and place.
 
-Inputs, one an attribute that the tree asks, each of shape [N, 1]: text for listed values, double for numbers. Missing is
-the empty text, or NaN. Outputs: `label` text [N], `probabilities` double [N, classes] where the study shows them, `node`
-[N]. A name that an attribute has already is lengthened by `_`.
+Inputs, one an attribute that the tree asks, each of shape [N, 1]: text for listed values, double for numbers. Missing
+is the empty text, or NaN. Outputs: `label` text [N], `probabilities` double [N, classes] where the study shows them,
+`node` [N]. A name that an attribute has already is lengthened by `_`.
 
 Three steps: fields become small codes (compiled); a TreeEnsembleRegressor finds the number of the place by them, in
 whose chains of questions a record without a usable code ends at the split's own number; tables give the answers of the
