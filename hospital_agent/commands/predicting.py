@@ -194,6 +194,8 @@ def _from_csv(text: str, path: Path) -> list[Record]:
 def _answer_text(prediction: dict[str, Any]) -> str:
     text = f"{prediction['class']}: {prediction['path']}"
     if prediction["probability"] is not None:
+        text += f"; share {prediction['probability']:.2f}"
+    if prediction["interval_95"] is not None:
         low, high = prediction["interval_95"]
-        text += f"; share {prediction['probability']:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        text += f" (95 % interval {low:.2f} to {high:.2f})"
     return text if prediction["note"] is None else f"{text}. {prediction['note']}"

@@ -78,7 +78,8 @@ def notice_of(model: Model) -> str:
 def _document(prediction: Prediction, *, is_noisy: bool) -> dict[str, Any]:
     # The interval knows only the chance of a sample, not that of the noise: for noisy counts it would be too narrow.
     interval = None if is_noisy else prediction.interval
-    return {
+    parted = {} if prediction.parted_at is None else {"parted_at": prediction.parted_at}
+    return parted | {
         "class": prediction.label,
         "probability": prediction.probability,
         "interval_95": None if interval is None else list(interval),

@@ -2,8 +2,10 @@
 
 A record names its attributes; values come as text, numbers (decimals where every digit matters), booleans or None.
 A category that the schema does not list, or a value that is not there, ends the walk at that node, whose majority
-answers; the answer says so. A number that cannot be one is an error, because guessing at it would hide a fault in the
-caller. A number meets a threshold exactly, as decimals; floats are for people, and nothing is decided by them.
+answers; the answer says so. Where the attribute's missing values are fractional and the tree has counts, a record
+without a value goes on down every branch instead, and they vote (`voting`). A number that cannot be one is an error,
+because guessing at it would hide a fault in the caller. A number meets a threshold exactly, as decimals; floats are
+for people, and nothing is decided by them.
 """
 
 from __future__ import annotations
@@ -12,14 +14,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from itertools import starmap
 from typing import Final, Literal
 
 from shared.errors import InputError
 from shared.tree.binary_tests import AtMost, BinaryTest, branch_names, goes_right
-from shared.tree.model import Node, Split, Tree
+from shared.tree.model import Node, Split, Tree, shown_number
 from shared.tree.numbers import UnknownValueError, parse_number
 from shared.tree.schema import Attribute, Schema
+from shared.tree.voting import can_vote, distribution, winner
 
 Disclosure = Literal["class", "probability", "counts"]
 Value = str | int | float | Decimal | None
@@ -41,6 +45,8 @@ class Prediction:
     value where the walk ended before a leaf, else None. `probability`: share of the label among the training
     records of the place reached, with its 95 % Wilson interval; both None where the study does not allow
     them, or where no training record was. `counts`: training records per class there, where allowed.
+    `parted_at`: the attribute without a value where the walk went on down every branch, else None; `probability` is
+    then the label's share of their vote, and there are no interval and no counts, since no one place was reached.
     """
 
     label: str
@@ -49,7 +55,8 @@ class Prediction:
     stop_reason: StopReason | None = None
     probability: float | None = None
     interval: tuple[float, float] | None = None
-    counts: Mapping[str, int] | None = field(default=None, repr=False)
+    counts: Mapping[str, int | float] | None = field(default=None, repr=False)
+    parted_at: str | None = None
 
     @property
     def path(self) -> str:
@@ -58,7 +65,12 @@ class Prediction:
 
     @property
     def note(self) -> str | None:
-        """What a reader must know about a walk that ended early, as a sentence; None where it did not."""
+        """What a reader must know about a walk that ended early or went in parts, as a sentence; None otherwise."""
+        if self.parted_at is not None:
+            return (
+                f"{self.parted_at} has no value: "
+                "all its branches answered, each as heavily as training records went there."
+            )
         if self.stop_reason is None:
             return None
         found = {"missing": "has no value", "unseen": "has a value that the training did not know"}
@@ -82,10 +94,20 @@ def predict(
         without majorities.
     """
     node, steps, stop = _walk(tree.root, schema, record)
+    if stop is not None and isinstance(node, Split) and _goes_in_parts(node, schema, record):
+        votes = distribution(
+            node,
+            schema.class_count,
+            lambda split: _branch_of(split, schema, record)[0],
+            lambda split: _goes_in_parts(split, schema, record),
+        )
+        share = None if disclosure == "class" else float(max(votes))
+        return Prediction(schema.classes[winner(votes)], steps, probability=share, parted_at=stop[0])
     stopped_at, reason = stop or (None, None)
     label = _label(node, stopped_at)
-    counts = node.counts if disclosure != "class" else None
-    probability, interval = _confidence(counts, label)
+    weights = node.weights if disclosure != "class" else None
+    probability, interval = _confidence(weights, label)
+    counts = None if weights is None else map(shown_number, weights)
     return Prediction(
         schema.classes[label],
         steps,
@@ -97,7 +119,7 @@ def predict(
     )
 
 
-def wilson_interval(hits: int, total: int, z: float = Z_95) -> tuple[float, float]:
+def wilson_interval(hits: float, total: float, z: float = Z_95) -> tuple[float, float]:
     """Wilson's score interval of a share `hits / total`, total > 0: (low, high), 0 to 1.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference, Journal of
@@ -117,12 +139,27 @@ def _walk(
     steps: list[tuple[str, str]] = []
     while isinstance(node, Split):
         attribute = schema.attributes[node.attribute]
-        branch, reason = _branch(attribute, node.test, record.get(attribute.name))
+        branch, reason = _branch_of(node, schema, record)
         if branch is None:
             return node, tuple(steps), (attribute.name, reason)
         steps.append((attribute.name, branch_names(attribute, node.test)[branch]))
         node = node.kids[branch]
     return node, tuple(steps), None
+
+
+def _branch_of(split: Split, schema: Schema, record: Mapping[str, Value]) -> tuple[int | None, StopReason]:
+    """The subtree that the record goes down, or None; a fractional value for missing makes none."""
+    attribute = schema.attributes[split.attribute]
+    branch, reason = _branch(attribute, split.test, record.get(attribute.name))
+    if attribute.is_fractional and branch == attribute.missing_code:
+        return None, "missing"
+    return branch, reason
+
+
+def _goes_in_parts(split: Split, schema: Schema, record: Mapping[str, Value]) -> bool:
+    is_fractional = schema.attributes[split.attribute].is_fractional
+    branch, reason = _branch_of(split, schema, record)
+    return is_fractional and branch is None and reason == "missing" and can_vote(split)
 
 
 def _branch(attribute: Attribute, test: BinaryTest | None, value: Value) -> tuple[int | None, StopReason]:
@@ -205,8 +242,13 @@ def _label(node: Node, stopped_at: str | None) -> int:
 
 
 def _confidence(
-    counts: tuple[int, ...] | None, label: int
+    weights: tuple[Fraction, ...] | None, label: int
 ) -> tuple[float | None, tuple[float, float] | None]:
-    if counts is None or not any(counts):
+    if weights is None or not any(weights):
         return None, None
-    return counts[label] / sum(counts), wilson_interval(counts[label], sum(counts))
+    hits, total = weights[label], sum(weights, start=Fraction(0))
+    # Whole numbers stay integers, so that nothing is rounded before the division.
+    counts = (
+        (int(hits), int(total)) if total.denominator == hits.denominator == 1 else (float(hits), float(total))
+    )
+    return counts[0] / counts[1], wilson_interval(*counts)
