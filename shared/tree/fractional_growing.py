@@ -42,6 +42,7 @@ from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.paths import ROOT, NodePath
 from shared.tree.populations import Conjunction
+from shared.tree.pruning import prune
 from shared.tree.schema import Schema
 from shared.tree.splitting import LeafDecision
 
@@ -100,10 +101,14 @@ class FractionalGrowth:
 
     @property
     def tree(self) -> Tree:
-        """The finished tree, with its weights. Raises: InternalError: nodes are still open."""
+        """The finished tree, pruned as the rules say, with its weights.
+
+        Raises: InternalError: nodes are still open.
+        """
         if not self.is_done:
             raise InternalError("the tree is asked for while nodes are open")
-        return _build(self.history)
+        grown, pruning = _build(self.history), self.rules.pruning
+        return grown if pruning is None else prune(grown, pruning, self.rules.weighed)
 
     def absorb(self, counts: Sequence[int]) -> FractionalGrowth:
         """The next state from the sums of `queries`, one integer a cell, in their order.

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, Literal, get_args
 
 from shared.errors import InputError
+from shared.tree.pruning import Pruning
 
 Criterion = Literal["information-gain", "gain-ratio", "c45"]
 """`c45`: gain ratio among the attributes of at least average gain (C4.5)."""
@@ -22,7 +23,7 @@ class GrowthRules:
     questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others. `noisy`: the
     sums carry noise, so they need not agree with each other. `min_gain`: least information gain of a split, in bits.
     `class_weights`: one positive integer a class; a record counts so many times in gains and majorities, and once in
-    `min_node` and `min_child`.
+    `min_node` and `min_child`. `pruning`: of the grown tree.
     """
 
     criterion: Criterion = "information-gain"
@@ -34,6 +35,7 @@ class GrowthRules:
     noisy: bool = False
     min_gain: Fraction = Fraction(0)
     class_weights: tuple[int, ...] | None = None
+    pruning: Pruning | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no manifest can say. Raises: InputError."""

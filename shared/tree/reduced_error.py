@@ -1,0 +1,84 @@
+"""Pruning by records that the tree has not seen: pure functions of a tree and of counts at its places.
+
+The counts are those that a job of evaluation opens: how many hold-out records of each class end at each place, in the
+order of `Tree.nodes`. A walk ends at a split where a record has no value that the split knows.
+Source: J. R. Quinlan, Simplifying decision trees, International Journal of Man-Machine Studies 27 (1987), section 2.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shared.errors import InternalError
+from shared.tree.cost_complexity import Pruned
+from shared.tree.cutting import as_leaf, cut
+from shared.tree.model import Leaf, Split, Tree
+
+Ends = Sequence[Sequence[int]]
+"""Hold-out records per class that end at each place."""
+
+
+def prune_by_hold_out(tree: Tree, ends: Ends) -> Tree:
+    """Each subtree, from the bottom up, becomes a leaf where that makes no more errors on the hold-out records.
+
+    Raises: InternalError: not one row a node; a split without its majority.
+    """
+    reached = _reached(tree, ends)
+    return cut(
+        tree,
+        lambda place, leaf: _errors(leaf, reached[place]),
+        besides=lambda place, leaf: _errors(leaf, ends[place]),
+    )
+
+
+def best_on_hold_out(tree: Tree, ends: Ends, sequence: Sequence[Pruned]) -> Pruned:
+    """Of the trees that cost-complexity pruning made of `tree`, the smallest of fewest errors on hold-out records.
+
+    Args: ends: at the places of `tree`. sequence: as `weakest_links` gives it, alphas rising.
+    """
+    reached = _reached(tree, ends)
+    errors = [hold_out_errors(tree, reached, ends, pruned.tree) for pruned in sequence]
+    return next(
+        pruned
+        for pruned, made in zip(reversed(sequence), reversed(errors), strict=True)
+        if made == min(errors)
+    )
+
+
+def hold_out_errors(tree: Tree, reached: Ends, ends: Ends, pruned: Tree) -> int:
+    """Errors of a pruned tree. Args: reached, ends: at the places of the whole tree, walks through and walks ended."""
+    nodes, errors, skip = list(tree.nodes()), 0, 0
+    small = pruned.nodes()
+    for place, node in enumerate(nodes):
+        if place < skip:
+            continue
+        kept = next(small)
+        was_cut = isinstance(kept, Leaf)
+        errors += _errors(as_leaf(kept), reached[place] if was_cut else ends[place])
+        if was_cut:
+            skip = place + _size(node)
+    return errors
+
+
+def _size(node: Leaf | Split) -> int:
+    return Tree(node).node_count
+
+
+def _reached(tree: Tree, ends: Ends) -> list[tuple[int, ...]]:
+    """Hold-out records per class that come by each place: those that end there, and at the places below it."""
+    nodes = list(tree.nodes())
+    if len(nodes) != len(ends):
+        raise InternalError("expected the hold-out counts of every place of the tree")
+    found: list[tuple[int, ...]] = [tuple(row) for row in ends]
+    pending: list[int] = []
+    for place in range(len(nodes) - 1, -1, -1):
+        node = nodes[place]
+        if isinstance(node, Split):
+            below = [found[pending.pop()] for _ in node.kids]
+            found[place] = tuple(map(sum, zip(found[place], *below, strict=True)))
+        pending.append(place)
+    return found
+
+
+def _errors(leaf: Leaf, counts: Sequence[int]) -> int:
+    return sum(counts) - counts[leaf.label]
