@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from shared.errors import InternalError, JobCode
@@ -20,8 +21,10 @@ from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.growths import AnyGrowth, tree_growth
+from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
 from shared.tree.tallying import TallyGrowth
+from shared.wire.growing import PruningSpec
 from shared.wire.manifest import Manifest
 from shared.wire.secret import DirectEndpoint
 
@@ -144,6 +147,17 @@ def rules_of(manifest: Manifest) -> GrowthRules:
         split_on_zero_gain=manifest.split_on_zero_gain,
         skip_known=manifest.skip_known and manifest.profile != "paper",
         noisy=manifest.noise is not None,
+        min_gain=Fraction(manifest.min_gain or 0),
+        class_weights=None if manifest.class_weights is None else tuple(manifest.class_weights),
+        pruning=None if manifest.pruning is None else _pruning(manifest.pruning),
+    )
+
+
+def _pruning(spec: PruningSpec) -> Pruning:
+    """The block without what it leaves to the defaults."""
+    given = spec.model_dump(exclude_none=True)
+    return Pruning(
+        **given | {name: Fraction(given[name]) for name in ("confidence", "alpha") if name in given}
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel, is_absent
 from shared.wire.base import DecimalText as Decimal
 from shared.wire.consent import MAX_CONSENTS, SignedConsent
+from shared.wire.growing import MAX_CLASS_WEIGHT, PruningSpec, Share
 from shared.wire.noise import NoiseSpec, noise_fault
 from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
 from shared.wire.tally import SelectionSpec, TallySpec
@@ -103,8 +104,9 @@ class Manifest(WireModel):
 
     `threshold`: of key mode threshold, how many hospitals open a sum together; the key's.
     `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster
-    differs from an earlier one over the same records (rule A4). `tally`: of a job that only counts. `selection`: which
-    of its records each hospital takes.
+    differs from an earlier one over the same records (rule A4). `min_gain`: least information gain of a split, in bits.
+    `class_weights`: one for each class; a record counts so many times in gains and majorities. `tally`: of a job that
+    only counts. `selection`: which of its records each hospital takes.
     """
 
     v: Literal[1] = 1
@@ -140,6 +142,11 @@ class Manifest(WireModel):
     consents: Annotated[
         list[SignedConsent] | None, Field(min_length=1, max_length=MAX_CONSENTS, exclude_if=is_absent)
     ] = None
+    min_gain: Annotated[Share | None, Field(exclude_if=is_absent)] = None
+    class_weights: Annotated[
+        list[Annotated[int, Field(ge=1, le=MAX_CLASS_WEIGHT)]] | None, Field(exclude_if=is_absent)
+    ] = None
+    pruning: Annotated[PruningSpec | None, Field(exclude_if=is_absent)] = None
     tally: Annotated[TallySpec | None, Field(exclude_if=is_absent)] = None
     selection: Annotated[SelectionSpec | None, Field(exclude_if=is_absent)] = None
 
@@ -168,7 +175,17 @@ class Manifest(WireModel):
             self._check_noise(self.noise)
         self._check_fractional()
         self._check_tally()
+        self._check_growing()
         return self
+
+    def _check_growing(self) -> None:
+        """Rules that rest on counts which every hospital opens while it grows a tree."""
+        named = {"min_gain": self.min_gain, "class_weights": self.class_weights, "pruning": self.pruning}
+        used = [name for name, value in named.items() if value is not None]
+        if used and (self.secret is not None or self.tally is not None):
+            raise ValueError(f"{used[0]}: for jobs of profile hardened or paper that grow a tree")
+        if self.class_weights is not None and len(self.class_weights) != len(self.schema_.class_.labels):
+            raise ValueError("class_weights: expected one weight for each class label, in their order")
 
     def _check_tally(self) -> None:
         """A tally has the one round whose cells are known beforehand, so bounds of one level hold for it."""
