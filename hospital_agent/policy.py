@@ -78,6 +78,10 @@ require_noise = false
 # of each attribute has, by class, summed likewise; fine intervals show more of a record than coarse ones.
 allow_evaluation = true
 allow_histogram = true
+# Attributes whose missing values are fractional: a record without a value goes to every branch in parts, as in C4.5.
+# For that, the records of a node are counted apart by which of these fields they lack, summed over all hospitals,
+# however few they are: min_node and min_child hold for the node and its branches, not for such a group.
+allow_fractional = false
 """
 
 
@@ -120,6 +124,7 @@ class Policy(BaseModel):
     require_noise: bool = False
     allow_evaluation: bool = True
     allow_histogram: bool = True
+    allow_fractional: bool = False
 
     @property
     def privacy_limit(self) -> PrivacyLimit:
@@ -181,6 +186,7 @@ def review(
         or _too_small(policy, manifest)
         or _too_open(policy, manifest)
         or _wrong_tally(policy, manifest)
+        or _in_small_groups(policy, manifest)
         or (
             differs_by_one(manifest.invited, manifest.study_sha256, seen_rosters, consents)
             if shows_result(manifest)
@@ -291,6 +297,17 @@ def _wrong_tally(policy: Policy, manifest: Manifest) -> Refusal | None:
     ):
         return Refusal(DECLINED, f"The job only counts ({kind}); allow_{kind} in the policy is off.")
     return None
+
+
+def _in_small_groups(policy: Policy, manifest: Manifest) -> Refusal | None:
+    names = manifest.schema_.fractional
+    if not names or policy.allow_fractional or manifest.tally is not None:
+        return None
+    return Refusal(
+        DECLINED,
+        f"Missing values of {', '.join(names)} are fractional, so records that lack them are counted apart however few "
+        "they are; allow_fractional in the policy is off.",
+    )
 
 
 def _half_hidden(manifest: Manifest) -> Refusal | None:

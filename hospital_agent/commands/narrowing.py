@@ -51,5 +51,9 @@ def narrower(policy: Policy, document: StudyDocument, own: str) -> list[str]:
             "jobs that count on the noise of all hospitals (untrusted 0)",
         ),
         (document.shared_result and not policy.allow_shared_result, "jobs that keep their tree shared"),
+        (
+            bool(document.schema_.fractional) and not policy.allow_fractional,
+            "jobs that grow a tree, since missing values are fractional and allow_fractional is off",
+        ),
     ]
     return said + [text for narrow, text in declined if narrow]

@@ -90,6 +90,11 @@ class SchemaSpec(WireModel):
     attributes: Annotated[list[AttributeSpec], Field(min_length=1, max_length=MAX_ATTRIBUTES)]
     class_: Annotated[ClassSpec, Field(alias="class")]
 
+    @property
+    def fractional(self) -> list[str]:
+        """Names of the attributes whose missing values are fractional."""
+        return [attribute.name for attribute in self.attributes if attribute.missing is not None]
+
 
 class Deadlines(WireModel):
     """Waiting times in seconds: for acceptances, for one round, and for a silent member before the job fails."""
@@ -196,7 +201,7 @@ class Manifest(WireModel):
             raise ValueError("selection: it parts records with classes, and these have none")
 
     def _check_fractional(self) -> None:
-        fractional = sum(attribute.missing is not None for attribute in self.schema_.attributes)
+        fractional = len(self.schema_.fractional)
         steps = fractional if self.max_depth is None else min(fractional, self.max_depth)
         wrong = [
             (self.profile != "hardened", "needs sums that every hospital opens: it is for profile hardened"),

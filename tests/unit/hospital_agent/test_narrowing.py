@@ -13,6 +13,10 @@ from tests.support.studies import document
 from tests.support.world import Parties
 
 PARTIES = Parties([AgentId("h1"), AgentId("h2"), AgentId("h3"), AgentId("h4")])
+FRACTIONAL = {
+    "attributes": [{"name": "ward", "values": ["a", "b", "missing"], "missing": "fractional"}],
+    "class": {"name": "class", "labels": ["no", "yes"]},
+}
 SECRET: dict[str, Any] = {"profiles": ["secret-id3"], "compute_parties": ["h1", "h2", "h3"]}
 
 
@@ -38,6 +42,7 @@ def test_a_document_of_the_defaults_is_allowed_by_the_default_policy() -> None:
         ({"allow_secret_modes": True, "compute_parties": ["h2"]}, SECRET, "does not name h3"),
         ({"require_noise": True}, {}, "without noise"),
         ({"allow_shared_result": False}, {"shared_result": True}, "keep their tree shared"),
+        ({}, {"schema": FRACTIONAL}, "missing values are fractional"),
     ],
 )
 def test_a_narrower_rule_is_told(policy: dict[str, Any], change: dict[str, Any], told: str) -> None:

@@ -196,3 +196,20 @@ def test_a_wrong_rule_is_named(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         load_policy(path)
+
+
+def test_parts_of_records_need_leave_because_small_groups_are_counted() -> None:
+    schema = {
+        "attributes": [{"name": "ward", "values": ["a", "b", "missing"], "missing": "fractional"}],
+        "class": {"name": "class", "labels": ["no", "yes"]},
+    }
+    offered = manifest(schema=schema)
+    refusal = review(Policy(), offered, own="h1", synthetic=False, seen_rosters=[])
+    assert refusal is not None
+    assert (refusal.code, "allow_fractional" in refusal.reason, "ward" in refusal.reason) == (
+        "declined",
+        True,
+        True,
+    )
+    allowed = review(Policy(allow_fractional=True), offered, own="h1", synthetic=False, seen_rosters=[])
+    assert allowed is None
