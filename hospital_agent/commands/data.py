@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import profiling
+from hospital_agent.commands import contracting, profiling
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
 )
 app.command("inspect")(profiling.inspect)
+app.command("draft")(contracting.draft)
+app.command("merge")(contracting.merge)
 
 
 @app.callback()

@@ -51,10 +51,10 @@ class ContractValue(WireModel):
 class ContractAttribute(WireModel):
     """One attribute of the study and the column that holds it.
 
-    `columns`: other names that the column has at hospitals. `unit`: UCUM, such as `mg/dL`. A category lists `values`. A
-    number has public `cuts`, or `decimals` with `minimum` and `maximum` where mode gain-ratio compares it as it is
-    (`missing_as`: the number that an empty field then counts as); a number outside `minimum` to `maximum` is a fault.
-    `missing_codes`: texts that stand for an empty field.
+    `columns`: other names that the column has at hospitals. `unit`: UCUM, such as `mg/dL`. A category lists `values`
+    (none, in the draft of a hospital that may tell none). A number has public `cuts`, or `decimals` with `minimum` and
+    `maximum` where mode gain-ratio compares it as it is (`missing_as`: the number that an empty field then counts as);
+    a number outside `minimum` to `maximum` is a fault. `missing_codes`: texts that stand for an empty field.
     """
 
     name: Name
@@ -79,8 +79,7 @@ class ContractAttribute(WireModel):
         measured = self.cuts is None and None not in bounds
         wrong = [
             (
-                self.kind == "category"
-                and (not self.values or self.cuts is not None or bounds != (None,) * 3),
+                self.kind == "category" and (self.cuts is not None or bounds != (None,) * 3),
                 "a category has values, and neither cuts nor a range nor decimals",
             ),
             (

@@ -1,0 +1,73 @@
+"""Options that say something of a column, such as `--cuts COLUMN=1,2` and `--recode COLUMN:OLD=NEW`.
+
+Names of columns may hold any character, so a column's name is the longest name of the table that the text begins with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from shared.errors import InputError
+
+Choice = TypeVar("Choice", bound=str)
+
+
+def split(text: str, columns: Sequence[str], sign: str, option: str) -> tuple[str, str]:
+    """Column and the rest behind `sign`. Raises: InputError: no such column, or no sign behind it."""
+    named = [column for column in columns if text.startswith(column + sign)]
+    if named:
+        column = max(named, key=len)
+        return column, text[len(column) + len(sign) :]
+    head, found, rest = text.partition(sign)
+    position = int(head) if head.isdecimal() else 0
+    if found and 1 <= position <= len(columns):
+        return columns[position - 1], rest
+    raise InputError(
+        f"expected a column of the records, then {sign!r}",
+        where=f"{option} {text}",
+        remedy="The columns are listed by privet data inspect; a position from 1 will do too.",
+    )
+
+
+def one_each(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, str]:
+    """`COLUMN=TEXT` (repeated) to column and text."""
+    return dict(split(text, columns, "=", option) for text in texts or ())
+
+
+def several_each(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, list[str]]:
+    """`COLUMN=TEXT` (repeated, also for one column) to column and texts."""
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        column, value = split(text, columns, "=", option)
+        found.setdefault(column, []).append(value)
+    return found
+
+
+def lists(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, list[str]]:
+    """`COLUMN=A,B,C` to column and texts."""
+    return {
+        column: [part.strip() for part in rest.split(",")]
+        for column, rest in one_each(texts, columns, option).items()
+    }
+
+
+def pairs(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, dict[str, str]]:
+    """`COLUMN:OLD=NEW` (repeated) to column, old and new. Raises: InputError: no `=` behind the column."""
+    found: dict[str, dict[str, str]] = {}
+    for text in texts or ():
+        column, rest = split(text, columns, ":", option)
+        old, sign, new = rest.rpartition("=")
+        if not sign:
+            raise InputError(
+                "expected COLUMN:OLD=NEW", where=f"{option} {text}", remedy="Such as sex:m=male."
+            )
+        found.setdefault(column, {})[old] = new
+    return found
+
+
+def choice_of(text: str, known: Mapping[str, Choice], option: str) -> Choice:
+    """One of a few words. Raises: InputError: another."""
+    if text not in known:
+        raise InputError(f"expected one of {', '.join(known)}", where=f"{option} {text}")
+    return known[text]

@@ -1,0 +1,248 @@
+"""`privet data draft`, `merge`, `check`: from one hospital's records to a data contract, and back to the records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from hospital_agent.commands.by_column import choice_of, lists, one_each, pairs, several_each
+from hospital_agent.commands.profiling import Floor, chosen_floor
+from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
+from hospital_agent.files import read_file, write_file
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.records.contract_draft import Choices
+    from hospital_agent.records.profile.finding import Advice, Finding
+    from hospital_agent.records.profile.profile import Profile
+    from shared.wire.contract import DataContract, MissingPolicy, Spelling
+
+_POLICIES: Final[Mapping[str, MissingPolicy]] = {
+    "category": "category",
+    "refuse": "refuse",
+    "fractional": "fractional",
+}
+_SPELLINGS: Final[Mapping[str, Spelling]] = {"exact": "exact", "number": "number", "folded": "folded"}
+_REMEDY: Final = "Name a contract, as privet data draft or merge write it."
+
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where the contract goes.")]
+ContractFile = Annotated[Path, typer.Argument(metavar="CONTRACT", help="A data contract, signed or not.")]
+
+
+def _many(metavar: str, text: str) -> Any:
+    return typer.Option(metavar=metavar, help=f"{text} (repeatable).")
+
+
+def draft(
+    out: Out,
+    file: File = None,
+    agent: Agent = None,
+    setting: Set = None,
+    class_column: Annotated[
+        str | None, typer.Option("--class", metavar="COLUMN", help="The class, by name or position from 1.")
+    ] = None,
+    name: Annotated[str, typer.Option(help="Of the contract: 1 to 64 of a-z, 0-9 and -.")] = "contract",
+    title: Annotated[str, typer.Option(help="What it is for, in one line.")] = "",
+    names: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,C", help="What the study calls all columns, in the file's order."),
+    ] = None,
+    drop: Annotated[list[str] | None, _many("COLUMN", "A column that must not be used")] = None,
+    missing: Annotated[list[str] | None, _many("TEXT", "Stands for an empty field in every column")] = None,
+    missing_in: Annotated[
+        list[str] | None, _many("COLUMN=TEXT", "Stands for an empty field in one column")
+    ] = None,
+    missing_policy: Annotated[
+        list[str] | None,
+        _many("[COLUMN=]POLICY", "What an empty field is: category, refuse or fractional"),
+    ] = None,
+    recode: Annotated[list[str] | None, _many("COLUMN:OLD=NEW", "Takes a text for another value")] = None,
+    prefix: Annotated[
+        list[str] | None, _many("COLUMN:PREFIX=VALUE", "Takes all codes that begin so for a value")
+    ] = None,
+    values: Annotated[
+        list[str] | None, _many("COLUMN=A,B,C", "A list of values that is public, rare ones included")
+    ] = None,
+    other: Annotated[list[str] | None, _many("COLUMN=VALUE", "The value of all texts not listed")] = None,
+    spelling: Annotated[
+        list[str] | None, _many("COLUMN=RULE", "Which texts are the same: exact, number or folded")
+    ] = None,
+    cuts: Annotated[list[str] | None, _many("COLUMN=A,B,C", "Public cut points of a measurement")] = None,
+    category: Annotated[list[str] | None, _many("COLUMN", "Its numbers are names, not measured")] = None,
+    unit: Annotated[list[str] | None, _many("COLUMN=UNIT", "The unit, in UCUM")] = None,
+    describe: Annotated[list[str] | None, _many("COLUMN=TEXT", "What the column is, in one line")] = None,
+    measured: Annotated[
+        bool, typer.Option("--measured", help="Measurements stay as they are, for mode gain-ratio.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Do what privet data inspect advises with weight act.")
+    ] = False,
+    floor: Floor = None,
+) -> Report:
+    """A data contract from this hospital's records: no value of fewer rows than the floor is in it.
+
+    Exit codes: 0 written; 2 wrong usage; 3 records or options refused; 5 the database cannot be reached.
+    """
+    from hospital_agent.records.contract_draft import Choices, draft_contract
+    from hospital_agent.records.profile.profile import profile_of
+
+    settings = chosen_settings(file, agent, setting)
+    target = class_column if class_column is not None else settings.class_column
+    table = chosen_table(settings)
+    profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())])
+    columns = [column.name for column in table.columns]
+    choices = Choices(
+        name=name,
+        title=title,
+        drop=tuple(table.find(reference, "--drop").name for reference in (*settings.drop, *(drop or ()))),
+        names=dict(settings.rename) | _names(names, columns),
+        missing=(*settings.missing_codes, *(missing or ())),
+        missing_in=several_each(missing_in, columns, "--missing-in"),
+        recode=pairs(recode, columns, "--recode"),
+        prefixes=pairs(prefix, columns, "--prefix"),
+        values=lists(values, columns, "--values"),
+        cuts=lists(cuts, columns, "--cuts"),
+        spelling={
+            column: choice_of(rule, _SPELLINGS, "--spelling")
+            for column, rule in one_each(spelling, columns, "--spelling").items()
+        },
+        other=one_each(other, columns, "--other"),
+        policies=_policies(missing_policy, columns),
+        units=one_each(unit, columns, "--unit"),
+        descriptions=one_each(describe, columns, "--describe"),
+        categories=tuple(table.find(reference, "--category").name for reference in category or ()),
+        measured=measured,
+    )
+    if apply:
+        choices = advised(profile, choices)
+    made = draft_contract(profile, choices)
+    _write(out, made.contract)
+    lines = [f"Drafted {out}: {len(made.contract.attributes)} attributes, class {made.contract.class_.name}."]
+    lines += [f"N.B. {remark}" for remark in made.remarks]
+    left = [
+        finding for finding in profile.findings if finding.weight != "note" and not _is_done(finding, choices)
+    ]
+    lines += [finding.text for finding in left]
+    lines.append("Read it before you pass it on. Then: privet data merge, or privet data check.")
+    document = {
+        "contract": str(out),
+        "sha256": made.contract.sha256,
+        "remarks": list(made.remarks),
+        "findings": [finding.to_json() for finding in profile.findings],
+    }
+    return Report(document, "\n".join(lines))
+
+
+def merge(
+    drafts: Annotated[list[Path], typer.Argument(metavar="DRAFT...", help="One draft for each hospital.")],
+    out: Out,
+) -> Report:
+    """Several hospitals' drafts as one contract; nothing in it tells who gave what.
+
+    Exit codes: 0 written; 2 wrong usage; 3 a draft refused, or drafts that contradict each other in a column.
+    """
+    from shared.contract import merging
+    from shared.contract.schema import schema_of_contract
+
+    contract = merging.merge([read_contract(path) for path in drafts])
+    _write(out, contract)
+    schema = schema_of_contract(contract)
+    values = sum(len(attribute.values) for attribute in schema.attributes)
+    text = (
+        f"Merged {len(drafts)} drafts as {out}: {len(schema.attributes)} attributes, {values} values, class "
+        f"{schema.class_name} with {schema.class_count} labels.\n"
+        "Each hospital runs: privet data check. The study takes it with: privet cloud study create --contract."
+    )
+    return Report({"contract": str(out), "sha256": contract.sha256, "drafts": len(drafts)}, text)
+
+
+def read_contract(path: Path) -> DataContract:
+    """The contract of a file, signed or not. Raises: InputError: it is none."""
+    from shared.contract.files import contract_of
+
+    return contract_of(read_json(path), str(path))
+
+
+def read_json(path: Path) -> Any:
+    """A file of JSON. Raises: InputError: it is none, or too long."""
+    from shared.wire.contract import MAX_CONTRACT_BYTES
+
+    raw = read_file(path, max_bytes=MAX_CONTRACT_BYTES, remedy=_REMEDY)
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InputError("not JSON", where=str(path), remedy=_REMEDY) from None
+
+
+def advised(profile: Profile, choices: Choices) -> Choices:
+    """The choices with what the findings of weight `act` advise; what the steward has said stays."""
+    from dataclasses import replace
+
+    columns = [facts.name for facts in profile.facts]
+    options: list[Advice] = [
+        advice for finding in profile.findings if finding.weight == "act" for advice in finding.advice
+    ]
+
+    def given(option: str) -> list[str]:
+        return [advice.value for advice in options if advice.option == option]
+
+    spelled = {
+        column: choice_of(rule, _SPELLINGS, "--spelling")
+        for column, rule in one_each(given("--spelling"), columns, "--spelling").items()
+    }
+    codes = several_each(given("--missing-in"), columns, "--missing-in")
+    return replace(
+        choices,
+        drop=tuple(dict.fromkeys([*choices.drop, *given("--drop")])),
+        missing=tuple(dict.fromkeys([*choices.missing, *given("--missing")])),
+        missing_in={
+            column: [*choices.missing_in.get(column, ()), *codes.get(column, ())]
+            for column in {*choices.missing_in, *codes}
+        },
+        spelling={**spelled, **choices.spelling},
+    )
+
+
+def _is_done(finding: Finding, choices: Choices) -> bool:
+    """Whether the steward has chosen all that a finding advises."""
+    done = {
+        *(("--drop", column) for column in choices.drop),
+        *(("--missing", text) for text in choices.missing),
+        *(("--missing-in", f"{column}={text}") for column in finding.columns for text in choices.missing),
+        *(("--missing-in", f"{c}={text}") for c, texts in choices.missing_in.items() for text in texts),
+        *(("--spelling", f"{column}={rule}") for column, rule in choices.spelling.items()),
+    }
+    return bool(finding.advice) and all((advice.option, advice.value) in done for advice in finding.advice)
+
+
+def _names(text: str | None, columns: Sequence[str]) -> dict[str, str]:
+    if text is None:
+        return {}
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != len(columns):
+        raise InputError(
+            f"the records have {len(columns)} columns, and {len(names)} names were given",
+            where="--names",
+            remedy="Give one for every column, parted by commas, the class and dropped columns included.",
+        )
+    return dict(zip(columns, names, strict=True))
+
+
+def _policies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, MissingPolicy]:
+    found: dict[str, MissingPolicy] = {}
+    for text in texts or ():
+        if text in _POLICIES:
+            found[""] = _POLICIES[text]
+        else:
+            for column, policy in one_each([text], columns, "--missing-policy").items():
+                found[column] = choice_of(policy, _POLICIES, "--missing-policy")
+    return found
+
+
+def _write(path: Path, contract: DataContract) -> None:
+    write_file(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())

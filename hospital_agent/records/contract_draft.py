@@ -1,0 +1,254 @@
+"""One hospital's draft of a data contract, from what was found in its records and what its steward says.
+
+A draft leaves the hospital, so it lists no value of fewer rows than the floor, unless the source itself declares the
+list or the steward names it as public; and the ends of a range are rounded outwards, so that they are no patient's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from hospital_agent.records.profile.facts import ColumnFacts
+from hospital_agent.records.profile.profile import Profile
+from hospital_agent.records.remarks import MANY_VALUES
+from shared.contract.merging import order_of
+from shared.contract.spelling import as_spelled
+from shared.errors import InputError
+from shared.tree.numbers import decimal_text
+from shared.wire.base import describe
+from shared.wire.contract import (
+    ContractAttribute,
+    ContractClass,
+    ContractValue,
+    DataContract,
+    ExcludedColumn,
+    MissingPolicy,
+    Spelling,
+)
+
+_DIGITS: Final = 2
+"""Of the ends of a range, so many digits are kept."""
+
+ByColumn = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a steward says. Keys are names of columns as the file has them.
+
+    `names`: what the study calls a column. `missing`: of every column, `missing_in`: of one. `recode`, `prefixes`:
+    column to old text, or beginning of texts, to new value. `values`: lists that are public, told whatever the records
+    hold. `other`: the value of all texts that are not listed. `policies`: under "" that of all others. `measured`:
+    numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names.
+    """
+
+    name: str
+    title: str = ""
+    drop: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    missing_in: ByColumn = field(default_factory=dict)
+    recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    values: ByColumn = field(default_factory=dict)
+    prefixes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    cuts: ByColumn = field(default_factory=dict)
+    spelling: Mapping[str, Spelling] = field(default_factory=dict)
+    other: Mapping[str, str] = field(default_factory=dict)
+    policies: Mapping[str, MissingPolicy] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    categories: tuple[str, ...] = ()
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The contract and what its steward should know: for the hospital's own eyes."""
+
+    contract: DataContract
+    remarks: tuple[str, ...]
+
+
+def draft_contract(profile: Profile, choices: Choices) -> Draft:
+    """The draft of a profile whose class is named.
+
+    Raises: InputError: no class, a column of numbers without cuts where they are needed, no value at the floor.
+    """
+    target = profile.target
+    if target is None:
+        raise InputError(
+            "the class is not named", where="--class", remedy="Name the class column with --class."
+        )
+    remarks: list[str] = []
+    dropped = set(choices.drop)
+    kept = [facts for facts in profile.facts if facts.name not in dropped and facts is not target]
+    try:
+        contract = DataContract(
+            name=choices.name,
+            title=choices.title,
+            attributes=[_attribute(facts, choices, profile.floor, remarks) for facts in kept],
+            class_=_class(target, choices, profile.floor, remarks),
+            excluded=[ExcludedColumn(column=name) for name in sorted(dropped)],
+        )
+    except ValidationError as error:
+        raise InputError(describe(error), where="draft", remedy="Correct that option.") from None
+    return Draft(contract, tuple(remarks))
+
+
+def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractAttribute:
+    shared: dict[str, Any] = {
+        "name": choices.names.get(facts.name, facts.name),
+        "columns": _other_name(facts, choices),
+        "description": choices.descriptions.get(facts.name, ""),
+        "unit": choices.units.get(facts.name, ""),
+        "missing_codes": sorted({*choices.missing, *choices.missing_in.get(facts.name, ())}),
+    }
+    if _is_measured(facts, choices):
+        return ContractAttribute(**shared, **_number(facts, choices, floor, remarks))
+    spelling = _spelling(facts, choices)
+    policy = _policy(facts, choices, floor, remarks)
+    if choices.measured:
+        shared["treat_as"] = "equality"
+    return ContractAttribute(
+        **shared,
+        kind="category",
+        values=_values(facts, choices, floor, remarks),
+        spelling=spelling,
+        missing_policy=policy,
+    )
+
+
+def _class(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractClass:
+    return ContractClass(
+        name=choices.names.get(facts.name, facts.name),
+        columns=_other_name(facts, choices),
+        description=choices.descriptions.get(facts.name, ""),
+        values=_values(facts, choices, floor, remarks),
+        spelling=_spelling(facts, choices),
+    )
+
+
+def _other_name(facts: ColumnFacts, choices: Choices) -> list[str]:
+    return [facts.name] if choices.names.get(facts.name, facts.name) != facts.name else []
+
+
+def _is_measured(facts: ColumnFacts, choices: Choices) -> bool:
+    if facts.name in choices.cuts:
+        return True
+    named = {*choices.categories, *choices.recode, *choices.values, *choices.other, *choices.prefixes}
+    return facts.is_number and facts.different > MANY_VALUES and facts.name not in named
+
+
+def _spelling(facts: ColumnFacts, choices: Choices) -> Spelling:
+    return choices.spelling.get(facts.name, "number" if facts.is_number else "exact")
+
+
+def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> list[ContractValue]:
+    """The values at or above the floor after recoding, those that are public, and the one for all others."""
+    spelling, recode = _spelling(facts, choices), choices.recode.get(facts.name, {})
+    recoded = {as_spelled(old, spelling): new for old, new in recode.items()}
+    rows: dict[str, int] = {}
+    for text, count in _known(facts, choices, spelling):
+        form = as_spelled(text, spelling)
+        value = recoded.get(form, form if spelling != "folded" else _first_written(facts, form))
+        rows[value] = rows.get(value, 0) + count
+    public = [*choices.values.get(facts.name, facts.column.declared or ()), *recode.values()]
+    prefixes = choices.prefixes.get(facts.name, {})
+    covered = tuple(prefixes)
+    told = {value for value, count in rows.items() if count >= floor and not value.startswith(covered)}
+    hidden = sum(count < floor and value not in public for value, count in rows.items())
+    other = choices.other.get(facts.name)
+    if hidden and other is None:
+        what = "1 value has" if hidden == 1 else f"{hidden} values have"
+        remarks.append(
+            f"{facts.name}: {what} fewer than {floor} rows, so the draft does not tell. Such records will not fit, "
+            "unless another hospital lists the value, it is public (--values), or --other takes it."
+        )
+    listed = list(dict.fromkeys([*public, *prefixes.values(), *sorted(told, key=order_of)]))
+    if not recode and not choices.values.get(facts.name) and facts.column.declared is None:
+        listed.sort(key=order_of)
+    if other is not None:
+        listed = [*(value for value in listed if value != other), other]
+    return [_value(value, recode, prefixes, is_other=value == other) for value in listed]
+
+
+def _value(
+    value: str, recode: Mapping[str, str], prefixes: Mapping[str, str], *, is_other: bool
+) -> ContractValue:
+    return ContractValue(
+        value=value,
+        texts=sorted(old for old, new in recode.items() if new == value and old != value),
+        prefixes=sorted(prefix for prefix, new in prefixes.items() if new == value),
+        other=is_other,
+    )
+
+
+def _known(facts: ColumnFacts, choices: Choices, spelling: Spelling) -> Iterable[tuple[str, int]]:
+    """The texts that stand for a value, with their rows."""
+    codes = (*choices.missing, *choices.missing_in.get(facts.name, ()))
+    empty = {as_spelled(code, spelling) for code in codes} | {""}
+    for text, count in zip(facts.values, facts.counts, strict=True):
+        if as_spelled(text, spelling) not in empty:
+            yield text, count
+
+
+def _first_written(facts: ColumnFacts, form: str) -> str:
+    """How the most rows write a value that is spelled in several ways."""
+    ways = [
+        (-count, text)
+        for text, count in zip(facts.values, facts.counts, strict=True)
+        if as_spelled(text, "folded") == form
+    ]
+    return min(ways)[1]
+
+
+def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> dict[str, Any]:
+    numbers = [number for number, _ in _numbers(facts, choices)]
+    cuts = choices.cuts.get(facts.name)
+    if cuts is not None:
+        policy = _policy(facts, choices, floor, remarks)
+        return {"kind": "number", "cuts": list(cuts), "missing_policy": policy}
+    if not choices.measured:
+        remarks.append(
+            f"{facts.name}: modes PPSDT and id3 need its cut points: --cuts {facts.name}=..., or privet data cuts."
+        )
+    decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
+    low, high = _outwards(min(numbers), max(numbers), decimals)
+    return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals}
+
+
+def _numbers(facts: ColumnFacts, choices: Choices) -> list[tuple[Decimal, int]]:
+    codes = (*choices.missing, *choices.missing_in.get(facts.name, ()))
+    empty = {as_spelled(code, "number") for code in codes}
+    return [(number, count) for number, count in facts.measured() if decimal_text(number) not in empty]
+
+
+def _outwards(low: Decimal, high: Decimal, decimals: int) -> tuple[str, str]:
+    """A range rounded outwards to two digits of its greater end, or to its decimals where these are coarser."""
+    greatest = max(abs(low), abs(high))
+    place = max(greatest.adjusted() - _DIGITS + 1, -decimals) if greatest else -decimals
+    step = Decimal(1).scaleb(place)
+    return (
+        decimal_text((low / step).to_integral_value(ROUND_FLOOR) * step),
+        decimal_text((high / step).to_integral_value(ROUND_CEILING) * step),
+    )
+
+
+def _policy(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> MissingPolicy:
+    """As said; else a value of its own where at least `floor` rows are without one, so that fewer do not show."""
+    said = choices.policies.get(facts.name, choices.policies.get(""))
+    if said is not None:
+        return said
+    spelling: Spelling = "number" if facts.is_number else _spelling(facts, choices)
+    gaps = facts.rows - sum(count for _, count in _known(facts, choices, spelling))
+    if 0 < gaps < floor:
+        remarks.append(
+            f"{facts.name}: fewer than {floor} rows are without a value, and the draft refuses such records; say what "
+            f"they are with --missing-policy {facts.name}=category, or fill the fields."
+        )
+    return "category" if gaps >= floor else "refuse"
