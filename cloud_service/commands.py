@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cloud_service import growing_options
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -135,6 +136,13 @@ def create_job(
     split_on_zero_gain: Annotated[
         bool, typer.Option("--split-on-zero-gain", help="Go on where the best gain is exactly 0.")
     ] = False,
+    min_gain: growing_options.MinGain = None,
+    class_weight: growing_options.ClassWeight = None,
+    prune: growing_options.Prune = None,
+    prune_confidence: growing_options.PruneConfidence = None,
+    prune_bound: growing_options.PruneBound = None,
+    prune_alpha: growing_options.PruneAlpha = None,
+    prune_cost: growing_options.PruneCost = None,
     noise_sigma: Annotated[
         str | None,
         typer.Option(
@@ -177,6 +185,9 @@ def create_job(
         min_child=min_child,
         max_depth=depth,
         split_on_zero_gain=split_on_zero_gain,
+        min_gain=growing_options.least_gain(min_gain),
+        class_weights=growing_options.class_weights(class_weight or []),
+        pruning=growing_options.pruning(prune, prune_confidence, prune_bound, prune_alpha, prune_cost),
         noise=None
         if noise_sigma is None
         else NoisePlan(

@@ -16,6 +16,7 @@ from shared.protocol.job import Job, Member
 from shared.protocol.noise_words import noise_words
 from shared.protocol.waiting import of_job
 from shared.wire.base import DecimalText
+from shared.wire.growing import MAX_CLASS_WEIGHT, PruningSpec, Share
 from shared.wire.manifest import (
     MAX_AGENTS,
     MAX_ATTRIBUTES,
@@ -132,6 +133,20 @@ class JobIn(BaseModel):
     noise: Annotated[NoiseIn | None, Field(description="Differential privacy; left out, sums are exact")] = (
         None
     )
+    min_gain: Annotated[
+        Share | None, Field(description="Of mode ppsdt: least information gain of a split, in bits")
+    ] = None
+    class_weights: Annotated[
+        dict[str, Annotated[int, Field(ge=1, le=MAX_CLASS_WEIGHT)]] | None,
+        Field(
+            description="Of mode ppsdt, by label: how many times a record of the class counts in gains and majorities; "
+            "1 for a class that is not named"
+        ),
+    ] = None
+    pruning: Annotated[
+        PruningSpec | None,
+        Field(description="Of mode ppsdt: cut the grown tree back, by counts that its members know already"),
+    ] = None
     tally: Annotated[TallyIn | None, Field(description="Count only, and grow no tree")] = None
     selection: Annotated[SelectionIn | None, Field(description="Hold records out")] = None
 

@@ -15,7 +15,7 @@ from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.inviting import Invitations
 from cloud_service.service.key_modes import key_rules
-from cloud_service.service.planning import JobPlan, secret_spec
+from cloud_service.service.planning import JobPlan, secret_spec, weights_of
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
@@ -160,6 +160,9 @@ class Jobs:
             "expires": now + plan.deadlines.invite_seconds,
             "secret": secret,
             "noise": None if plan.noise is None else plan.noise.spec(),
+            "min_gain": plan.min_gain,
+            "class_weights": weights_of(study, plan),
+            "pruning": plan.pruning,
             **({} if terms is None else terms.named_to(invited)),
             **changes,
         }

@@ -13,6 +13,7 @@ from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan, TallyPlan
 from shared.errors import InputError
 from shared.wire.base import describe
+from shared.wire.growing import PruningSpec
 from shared.wire.manifest import (
     SECRET_CRITERIA,
     Criterion,
@@ -69,8 +70,8 @@ class JobPlan:
 
     `mode`: ppsdt adds Paillier ciphertexts under `profile` and `criterion`; id3 and gain-ratio work on shares, fix
     both, and take `secret`. `key_mode`: None for that of the federation's key. With `noise` every cell is asked for,
-    whatever `skip_known` says. `tally`: count only. `selection`: hold records out. The rest are the manifest's rules of
-    the same names.
+    whatever `skip_known` says. `tally`: count only. `selection`: hold records out. `class_weights`: by label, 1 for
+    those that are not named. The rest are the manifest's rules of the same names.
     """
 
     invited: Sequence[str] | None = None
@@ -90,6 +91,9 @@ class JobPlan:
     key_mode: KeyMode | None = None
     tally: TallyPlan | None = None
     selection: SelectionPlan | None = None
+    min_gain: str | None = None
+    class_weights: Mapping[str, int] | None = None
+    pruning: PruningSpec | None = None
 
     @property
     def manifest_profile(self) -> Profile:
@@ -127,6 +131,21 @@ class JobPlan:
                 where="criterion",
                 remedy="Leave it out.",
             )
+
+
+def weights_of(study: StudyView, plan: JobPlan) -> list[int] | None:
+    """The manifest's weights, in the order of the labels. Raises: InputError: the study has no such class."""
+    if not plan.class_weights:
+        return None
+    labels = study.schema.class_.labels
+    unknown = [label for label in plan.class_weights if label not in labels]
+    if unknown:
+        raise InputError(
+            "the study has no such class",
+            where=f"class weight {unknown[0][:200]!r}",
+            remedy=f"Name one of: {', '.join(labels)}.",
+        )
+    return [plan.class_weights.get(label, 1) for label in labels]
 
 
 def secret_spec(study: StudyView, plan: SecretPlan, invited: Sequence[str]) -> SecretSpec:

@@ -10,7 +10,8 @@ from pydantic import Field, StringConstraints, model_validator
 from shared.wire.base import WireModel, is_absent
 
 MAX_CLASS_WEIGHT: Final = 1000
-Share = Annotated[str, StringConstraints(pattern=r"^(0|[1-9][0-9]{0,2})(\.[0-9]{1,9})?$")]
+SHARE_PATTERN: Final = r"^(0|[1-9][0-9]{0,2})(\.[0-9]{1,9})?$"
+Share = Annotated[str, StringConstraints(pattern=SHARE_PATTERN)]
 """A decimal number that is not negative, as text, with at most nine digits behind the point."""
 
 Method = Literal["collapse", "pessimistic", "cost-complexity"]
