@@ -15,8 +15,8 @@ from shared.crypto import identity
 from shared.errors import InputError, PrivetError
 from shared.protocol.envelopes import Signer
 
-_CONTEXT: Final = b"ppsdt/1/model\n"
-_MAX_MODEL_BYTES: Final = 2**30
+MODEL_CONTEXT: Final = b"ppsdt/1/model\n"
+MAX_MODEL_BYTES: Final = 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Shelf:
         """Sign and keep; the file is there whole or not at all."""
         make_private_folder(self.folder)
         canonical = model.canonical()
-        signature = signer.sign(_CONTEXT + hashlib.sha256(canonical).digest()).hex()
+        signature = signer.sign(MODEL_CONTEXT + hashlib.sha256(canonical).digest()).hex()
         write_file(
             self._path(model.id), b'{"model":' + canonical + b',"signature":"' + signature.encode() + b'"}'
         )
@@ -43,12 +43,12 @@ class Shelf:
         """
         path = self._path(job)
         raw = read_file(
-            path, max_bytes=_MAX_MODEL_BYTES, remedy="See `privet agent models list DIR` for those there are."
+            path, max_bytes=MAX_MODEL_BYTES, remedy="See `privet agent models list DIR` for those there are."
         )
         try:
             document = json.loads(raw)
             model = Model.from_json(document["model"])
-            message = _CONTEXT + hashlib.sha256(model.canonical()).digest()
+            message = MODEL_CONTEXT + hashlib.sha256(model.canonical()).digest()
             identity.verify(self.identity_public, bytes.fromhex(document["signature"]), message, what="model")
             model.verify(self.root)
         except (PrivetError, ValueError, KeyError, TypeError, RecursionError):

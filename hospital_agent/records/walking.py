@@ -38,15 +38,6 @@ def places_of(tree: Tree, schema: Schema, records: RecordRows) -> Places:
     return places
 
 
-def labels_of(tree: Tree) -> NDArray[np.int64]:
-    """The class index that each place answers, shape (nodes,): of a split its majority, -1 where none was kept."""
-    labels = [
-        node.label if isinstance(node, Leaf) else -1 if node.majority is None else node.majority
-        for node in tree.nodes()
-    ]
-    return np.array(labels, dtype=np.int64)
-
-
 def _branches(split: Split, schema: Schema, records: RecordRows, rows: NDArray[np.intp]) -> NDArray[np.int64]:
     """The branch of each of `rows`, -1 where there is none."""
     codes: NDArray[Any] = records.attributes[split.attribute][rows]
