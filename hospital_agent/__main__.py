@@ -9,6 +9,7 @@ from hospital_agent.commands import (
     disclosing,
     doctor,
     enrolling,
+    evaluating,
     exporting,
     inspecting,
     jobs,
@@ -37,6 +38,8 @@ app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
 app.command()(predicting.predict)
 app.command()(exporting.export)
+app.command()(evaluating.evaluate)
+app.command()(evaluating.evaluation)
 app.command()(protecting.classes)
 app.command("check-data")(running.check_data)
 app.command()(jobs.forget)
