@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hospital_agent.daemon.progress import Progress
-from hospital_agent.journal import Journal
+from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import Shelf, shares_path, shelf_of
 from hospital_agent.policy import Policy, load_policy
@@ -16,6 +16,7 @@ from hospital_agent.records import AskedSource, DataSettings, RecordSource, open
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
 from shared.protocol.agent_effects import HospitalKeys
+from shared.wire.contract import DataContract
 from shared.wire.manifest import Manifest
 
 SNAPSHOTS = "snapshots"
@@ -66,11 +67,16 @@ class Office:
 
     def records_for(self, manifest: Manifest) -> RecordSource:
         """The records that a job is about: of the studies, or those that a shared tree is to be asked about."""
-        ask = self.settings.data.ask
+        ask, data = self.settings.data.ask, replace(self.data, contract=self._contract_of(manifest))
         if ask is None or manifest.secret is None or manifest.secret.purpose == "train":
-            return self.records
-        asked = replace(self.data, path=ask, url=None, table=None, query=None)
+            return open_source(data, self.folder / SNAPSHOTS)
+        asked = replace(data, path=ask, url=None, table=None, query=None)
         return AskedSource(asked, self.folder / SNAPSHOTS)
+
+    def _contract_of(self, manifest: Manifest) -> DataContract | None:
+        """The data contract of the study's document, which binds every job of the study."""
+        entry = studies.study(self.journal, manifest.study)
+        return None if entry is None else entry.document.contract
 
     @property
     def shelf(self) -> Shelf:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hospital_agent.records.contracted import study_names
 from hospital_agent.records.files import read_table
 from hospital_agent.records.matching import encode
 from hospital_agent.records.snapshot import CodedSnapshot
@@ -38,11 +39,8 @@ class AskedSource:
 
 def _with_open_class(table: Table, schema: Schema, settings: DataSettings) -> Table:
     """The table with the schema's first class in every row, which no program ever reads."""
-    kept = [
-        column
-        for column in table.columns
-        if settings.rename.get(column.name, column.name) != schema.class_name
-    ]
+    names = study_names([column.name for column in table.columns], settings)
+    kept = [column for column, name in zip(table.columns, names, strict=True) if name != schema.class_name]
     unknown = Column(
         schema.class_name, len(table.columns) + 1, (schema.classes[0],), np.zeros(table.row_count, np.uint8)
     )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hospital_agent.records.contracted import study_names, through_contract
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table, refuse_duplicate_names
@@ -55,20 +56,25 @@ def encode(table: Table, schema: Schema, settings: DataSettings) -> CodedRecords
     *columns, target = match.columns
     for attribute, column in zip(schema.attributes, columns, strict=True):
         line: NDArray[Any] = next(places) if attribute.fixed_point is None else next(number_places)
-        np.take(_code_table(table, column, _reader(attribute, column), line.dtype), column.codes, out=line)
-    np.take(_code_table(table, target, schema.class_code, codes.dtype), target.codes, out=codes[-1])
+        np.take(
+            _code_table(table, column, _reader(attribute, column, settings), line.dtype),
+            column.codes,
+            out=line,
+        )
+    of_class = through_contract(settings, schema.class_name, schema.class_code)
+    np.take(_code_table(table, target, of_class, codes.dtype), target.codes, out=codes[-1])
     return CodedRecords(codes, numbers, _notes(table, match))
 
 
 def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match:
-    """By name, after the settings' renames; a table without header also by position (class and drops taken out).
+    """By name, after the settings' renames and the contract's; without header also by position (class and drops out).
 
     Raises: InputError: no class column, an attribute without a column, two columns for one name.
     """
     target = _class_column(table, schema, settings)
     dropped = {table.find(reference, "drop").position for reference in settings.drop}
     rest = [column for column in table.columns if column.position not in {*dropped, target.position}]
-    names = [settings.rename.get(column.name, column.name) for column in rest]
+    names = study_names([column.name for column in rest], settings)
     refuse_duplicate_names(names, f"{table.where}, after renaming")
     by_name = dict(zip(names, rest, strict=True))
     wanted = [attribute.name for attribute in schema.attributes]
@@ -88,8 +94,9 @@ def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match
 def _class_column(table: Table, schema: Schema, settings: DataSettings) -> Column:
     if settings.class_column is not None:
         return table.find(settings.class_column, "class_column")
-    for column in table.columns:
-        if settings.rename.get(column.name, column.name) == schema.class_name:
+    names = study_names([column.name for column in table.columns], settings)
+    for column, name in zip(table.columns, names, strict=True):
+        if name == schema.class_name:
             return column
     raise InputError(
         f"the class column {schema.class_name!r} is missing.",
@@ -108,10 +115,9 @@ def _by_position(table: Table, columns: list[Column], wanted: list[str]) -> list
     return columns
 
 
-def _reader(attribute: Attribute, column: Column) -> Callable[[str], int]:
-    if attribute.is_numeric:
-        return reader_of(column.decimal_mark, attribute.code_of, attribute.name)
-    return attribute.code_of
+def _reader(attribute: Attribute, column: Column, settings: DataSettings) -> Callable[[str], int]:
+    read = through_contract(settings, attribute.name, attribute.code_of)
+    return reader_of(column.decimal_mark, read, attribute.name) if attribute.is_numeric else read
 
 
 def _code_table(

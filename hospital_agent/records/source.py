@@ -15,6 +15,7 @@ from typing import Protocol
 from hospital_agent.records.rows import RecordRows
 from shared.tree.frontier import NodeQuery
 from shared.tree.schema import Schema
+from shared.wire.contract import DataContract
 
 ColumnReference = str | int
 """A column by name or by 1-based position; text of digits is a position where no column has that name."""
@@ -52,6 +53,8 @@ class DataSettings:
     decimal_comma: bool | None = None
     """Numbers of numeric attributes are written 37,5; None: found out for each column (`decimal_marks`)."""
 
+    contract: DataContract | None = field(default=None, repr=False)
+    """How the study reads columns and texts; after `rename` and `missing_codes`."""
     patient_column: ColumnReference | None = None
     """Of the patient: records of one patient stay together where a job holds records out."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from hospital_agent.records.contracted import through_contract
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import place
 from hospital_agent.records.sql_values import Spellings, SqlColumns, text_of
@@ -26,9 +27,8 @@ def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) 
     Raises: InputError: no rows, or a field that has no code in the schema.
     """
     where = f"{place(settings)}, class column {schema.class_name!r}"
-    of_class = _spellings(
-        columns.rows, columns.target, schema.class_code, schema.class_count, settings, where
-    )
+    class_code = through_contract(settings, schema.class_name, schema.class_code)
+    of_class = _spellings(columns.rows, columns.target, class_code, schema.class_count, settings, where)
     if not any(of_class):
         raise without_rows(settings)
     found: list[Spellings] = []
@@ -38,8 +38,8 @@ def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) 
             _check_numbers(columns.rows, attribute, column, where)
             found.append(())
         else:
-            size = len(attribute.values)
-            found.append(_spellings(columns.rows, column, attribute.code_of, size, settings, where))
+            size, read = len(attribute.values), through_contract(settings, attribute.name, attribute.code_of)
+            found.append(_spellings(columns.rows, column, read, size, settings, where))
     return [*found, of_class]
 
 

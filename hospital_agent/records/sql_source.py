@@ -23,6 +23,7 @@ from typing import Any, Final
 import rfc8785
 
 from hospital_agent.protection import Protection
+from hospital_agent.records.contracted import checks_numbers
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256, write_once
 from hospital_agent.records.source import DataSettings
@@ -92,7 +93,8 @@ class SqlSource:
     """Implements `source.RecordSource`; what was frozen is noted in `directory`: no rows, no counts but one.
 
     Numbers in fixed point are many, and a fingerprint of conditions cannot watch them: records that have some are
-    copied as codes into `directory` instead, as those of a file are.
+    copied as codes into `directory` instead, as those of a file are. So are records whose numbers a data contract holds
+    to a range, or partly takes for missing.
     """
 
     settings: DataSettings
@@ -100,7 +102,7 @@ class SqlSource:
 
     def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Check every record in the engine, and fingerprint them."""
-        if any(attribute.fixed_point for attribute in schema.attributes):
+        if _is_copied(schema, self.settings):
             return CodedSnapshot.write(self.directory, read_codes(schema, self.settings), schema, salt)
         with opened(self.settings) as rows:
             columns = match(rows, schema, self.settings)
@@ -124,7 +126,7 @@ class SqlSource:
 
     def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
         """What was noted when freezing; the next count checks it against the database."""
-        if any(attribute.fixed_point for attribute in schema.attributes):
+        if _is_copied(schema, self.settings):
             return CodedSnapshot.open(self.directory, sha256, schema)
         return self._noted(schema, sha256)
 
@@ -153,6 +155,10 @@ class SqlSource:
 
     def _path(self, sha256: str) -> Path:
         return self.directory / f"{sha256}.sql.json"
+
+
+def _is_copied(schema: Schema, settings: DataSettings) -> bool:
+    return any(attribute.fixed_point for attribute in schema.attributes) or checks_numbers(settings)
 
 
 def fingerprint(records: SqlRecords, salt: bytes) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from itertools import pairwise
 from operator import or_
 from typing import Any
 
+from hospital_agent.records.contracted import study_names
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import ibis, place
 from hospital_agent.records.table import refuse_duplicate_names
@@ -51,7 +52,7 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
 
     Raises: InputError: a column is missing, doubled, or a numeric attribute is kept as text.
     """
-    names = [settings.rename.get(name, name) for name in rows.columns]
+    names = study_names(rows.columns, settings)
     refuse_duplicate_names(names, f"{place(settings)}, after renaming")
     actual = dict(zip(names, rows.columns, strict=True))
     target = _class_name(rows, actual, schema, settings)
@@ -66,7 +67,7 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
     columns = tuple(rows[actual[name]] for name in wanted)
     for attribute, column in zip(schema.attributes, columns, strict=True):
         _check_type(attribute, column, settings)
-    known = {*wanted, settings.rename.get(target, target)}
+    known = {*wanted, *study_names([target], settings)}
     return SqlColumns(rows, columns, rows[target], tuple(name for name in names if name not in known))
 
 

@@ -1,0 +1,51 @@
+"""A hospital's columns and texts as the study's data contract reads them. Without a contract all stays as it is.
+
+The hospital's own settings come first: what `rename` says of a column, and `missing` of a text, the contract sees
+already done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hospital_agent.records.source import DataSettings
+from shared.contract.reading import attribute_reader, class_reader, other_names
+from shared.errors import InputError
+from shared.wire.contract import ContractClass, owners_of
+
+Read = Callable[[str], int]
+"""A field's text to its code in the schema. Raises: UnknownValueError."""
+
+
+def study_names(columns: Sequence[str], settings: DataSettings) -> list[str]:
+    """What the study calls each column: by the settings' renames, by the contract's other names, else as it is."""
+    other = {} if settings.contract is None else other_names(settings.contract)
+    renamed = (settings.rename.get(column, column) for column in columns)
+    return [other.get(name, name) for name in renamed]
+
+
+def through_contract(settings: DataSettings, name: str, code_of: Read) -> Read:
+    """How the texts of one column become codes. Args: name: in the study. code_of: the schema's.
+
+    Raises: InputError: the contract does not know the column.
+    """
+    if settings.contract is None:
+        return code_of
+    owner = next((owner for owner in owners_of(settings.contract) if owner.name == name), None)
+    if owner is None:
+        raise InputError(
+            "the study's data contract does not describe it",
+            where=f"column {name!r}",
+            remedy="The study contradicts itself; let its coordinator draft it anew.",
+        )
+    read = class_reader(owner) if isinstance(owner, ContractClass) else attribute_reader(owner)
+    return lambda text: code_of(read(text))
+
+
+def checks_numbers(settings: DataSettings) -> bool:
+    """Whether the contract looks at single numbers: some stand for a missing value, or a range bounds them."""
+    attributes = () if settings.contract is None else settings.contract.attributes
+    return any(
+        attribute.kind == "number" and (attribute.missing_codes or attribute.minimum or attribute.maximum)
+        for attribute in attributes
+    )
