@@ -36,7 +36,8 @@ class Terms:
 
     `values`: number of values of each attribute. `hospitals`: most that may take part. `max_depth` None: no limit.
     `threshold`: holders who open a sum together; None where each hospital has the whole key. `consents`: of hospitals
-    by which alone the roster may differ from an earlier one.
+    by which alone the roster may differ from an earlier one. `fractional`: indices of the attributes whose missing
+    values are fractional; their last value makes no branch.
     """
 
     profile: Profile
@@ -50,6 +51,7 @@ class Terms:
     noisy: bool = False
     secret: SecretSpec | None = None
     consents: int = 0
+    fractional: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,16 @@ def terms_of(manifest: Manifest) -> Terms:
         noisy=manifest.noise is not None,
         secret=manifest.secret,
         consents=len(manifest.consents or ()),
+        fractional=_fractional(manifest),
     )
+
+
+def _fractional(manifest: Manifest) -> frozenset[int]:
+    """A job that only counts has no branches, so nothing is counted apart."""
+    if manifest.tally is not None:
+        return frozenset()
+    attributes = enumerate(manifest.schema_.attributes)
+    return frozenset(index for index, attribute in attributes if attribute.missing is not None)
 
 
 def about(manifest: Manifest) -> dict[str, Any]:
@@ -181,6 +192,20 @@ def nodes_at(terms: Terms, depth: int) -> int:
     return count
 
 
+def populations_at(terms: Terms, depth: int) -> int:
+    """Most groups of records that are counted at a depth: nodes, or where missing values are fractional their parts.
+
+    A split on such an attribute gives each part of a node two in every branch: records with the value, and without any.
+    """
+    widths = [
+        2 * (width - 1) if index in terms.fractional else width for index, width in enumerate(terms.values)
+    ]
+    count = 1
+    for width in sorted(widths, reverse=True)[:depth]:
+        count *= max(width, 1)
+    return count
+
+
 def _bound(count: int) -> int | None:
     return count if count <= _GREATEST_TOLD else None
 
@@ -196,7 +221,7 @@ def cells(terms: Terms) -> int:
     asked = 0
     for depth in range(levels(terms)):
         open_values = sum(narrow) - sum(narrow[:depth])
-        asked += min(nodes_at(terms, depth) * open_values * terms.classes, MAX_CELLS)
+        asked += min(populations_at(terms, depth) * open_values * terms.classes, MAX_CELLS)
     return asked
 
 
@@ -228,6 +253,8 @@ def _paillier(terms: Terms) -> Iterator[Entry]:
     else:
         yield Entry(Party.CLOUD, Learned.MASK_SEEDS, always, contributions, "contributions")
     yield Entry(Party.HOSPITAL, sums, always, asked, "cells")
+    if terms.fractional:
+        yield Entry(Party.HOSPITAL, Learned.MISSING_GROUPS, always)
     yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
     yield Entry(Party.ASKER, Learned.PREDICTIONS, Condition.WHEN_ASKED)
     last = Learned.NOISY_COUNTS_OF_LAST if terms.noisy else Learned.COUNTS_OF_LAST

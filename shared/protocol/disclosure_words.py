@@ -43,6 +43,7 @@ class Learned(StrEnum):
     TREE = "tree"
     SUMS = "sums"
     NOISY_SUMS = "noisy_sums"
+    MISSING_GROUPS = "missing_groups"
     SEALED_CONTRIBUTIONS = "sealed_contributions"
     CLASSES = "classes"
     RECORD_NUMBERS = "record_numbers"
@@ -103,6 +104,10 @@ WORDS: Final[Mapping[Learned, str]] = {
     Learned.TREE: "the tree",
     Learned.SUMS: "counts summed over all hospitals, for every cell that is asked",
     Learned.NOISY_SUMS: "counts summed over all hospitals, with noise on each",
+    Learned.MISSING_GROUPS: (
+        "in these sums, records of a node counted apart by which fields they lack, of those whose missing values are "
+        "fractional, in groups however small"
+    ),
     Learned.SEALED_CONTRIBUTIONS: "the other hospitals' encrypted contributions, which no hospital can open alone",
     Learned.CLASSES: "the classes that the tree gives for its own records",
     Learned.RECORD_NUMBERS: "how many records each hospital shares",
@@ -149,6 +154,7 @@ WHY: Final[Mapping[Learned, str]] = {
     Learned.TREE: "it is the result of the job",
     Learned.SUMS: "splits are computed from them",
     Learned.NOISY_SUMS: "splits are computed from them",
+    Learned.MISSING_GROUPS: "the records of such a group go to every branch with one weight",
     Learned.SEALED_CONTRIBUTIONS: "so that each can recompute the sum before it helps to open it",
     Learned.CLASSES: "it is the result of the job",
     Learned.RECORD_NUMBERS: "sizes of all messages follow from them",

@@ -135,7 +135,18 @@ def _records(document: StudyDocument) -> str:
             f" The agent reads the records by data contract {document.contract.name}, a part of this document; "
             "`privet data check` tells whether they fit it."
         )
-    return text
+    return text + _fractional(document)
+
+
+def _fractional(document: StudyDocument) -> str:
+    names = document.schema_.fractional
+    if not names:
+        return ""
+    return (
+        f" Missing values of {_listed(names)}: a record without one goes to every branch of a question about it in "
+        "parts. For that, records are counted apart by which of these they lack, summed over all hospitals, however "
+        "few they are: allow_fractional in the policy says whether this hospital takes part."
+    )
 
 
 def _compute_parties(document: StudyDocument, own: str) -> str:

@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
 from pydantic import ValidationError
 
+from shared.ids import AgentId
+from shared.protocol.disclosure import Terms, cells, entries_of, forecast
+from shared.protocol.disclosure_facts import fact
+from shared.protocol.disclosure_words import Learned, Party
+from shared.protocol.plain_words import words_of
 from shared.protocol.states import CloudState
+from shared.tree.counting import count_rows
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.wire.manifest import MAX_FRACTIONAL_STEPS
 from tests.protocol.test_simulation import NAMES, PATTERNS
 from tests.support import exact_fractional as oracle
+from tests.support.ledgers import course_so_far, exceeding, listen
+from tests.support.studies import document
 from tests.support.threshold_keys import dealt
 from tests.support.world import Parties, Rows, World
+from tests.unit.shared.tree.test_fractional import Case, cases
 
 SCHEMA: dict[str, Any] = {
     "attributes": [
@@ -51,6 +61,48 @@ def test_every_hospital_grows_the_tree_of_the_pooled_records(seed: int) -> None:
     built.run(4000)
     check(built)
     assert len(built.cloud.aggregates) > 1
+
+
+@pytest.mark.long
+def test_facts_stay_within_the_forecast_which_names_the_groups() -> None:
+    built = world(3)
+    heard = listen(built)
+    manifest = built.cloud.job.manifest
+    for moves in (10, 50, 100, 4000):
+        built.run(moves)
+        ledger = fact(manifest, course_so_far(built, heard))
+        assert exceeding(forecast(manifest), ledger) == []
+    told = {(entry.party, entry.learned) for entry in ledger.entries}
+    assert (Party.HOSPITAL, Learned.MISSING_GROUPS) in told
+
+
+@given(cases())
+@settings(max_examples=40, deadline=None)
+def test_no_records_ask_more_cells_than_the_forecast(case: Case) -> None:
+    growth, asked = FractionalGrowth.start(case.schema, case.rules, bytes(32)), 0
+    while not growth.is_done:
+        asked += growth.slot_count
+        growth = growth.absorb(count_rows(case.rows, growth.queries, case.schema))
+    attributes = case.schema.attributes
+    terms = Terms(
+        profile="hardened",
+        hospitals=3,
+        values=tuple(len(attribute.values) for attribute in attributes),
+        classes=case.schema.class_count,
+        max_depth=case.rules.max_depth,
+        fractional=frozenset(index for index, attribute in enumerate(attributes) if attribute.is_fractional),
+    )
+    assert asked <= cells(terms)
+    learned = {entry.learned for entry in entries_of(terms)}
+    assert (Learned.MISSING_GROUPS in learned) == bool(terms.fractional)
+
+
+def test_a_steward_reads_what_parts_of_records_mean() -> None:
+    parties = Parties([AgentId(name) for name in NAMES])
+    told = " ".join(words_of(document(parties, schema=SCHEMA), "h1"))
+    assert "Missing values of a and b" in told
+    assert "allow_fractional" in told
+    assert "allow_fractional" not in " ".join(words_of(document(parties), "h1"))
 
 
 @pytest.mark.long
