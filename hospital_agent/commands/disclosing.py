@@ -37,7 +37,7 @@ def ledger(
     settings = load_settings(folder)
     with Journal.open(folder) as journal:
         entry = journal.find(job)
-        forecast, fact = _ledgers(journal, entry, str(settings.id))
+        forecast, fact = ledgers_of(journal, entry, str(settings.id))
     document = {
         "job": entry.job,
         "status": entry.status.value,
@@ -52,7 +52,8 @@ def ledger(
     return Report(document, text)
 
 
-def _ledgers(journal: Journal, entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
+def ledgers_of(journal: Journal, entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
+    """The forecast and the fact ledger of a journalled job. Args: own: this hospital's id."""
     from hospital_agent.daemon.casework import manifest_of
     from shared.protocol.disclosure import forecast
     from shared.protocol.disclosure_facts import course_of, fact

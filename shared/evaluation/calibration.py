@@ -121,9 +121,9 @@ def recalibration(
     return found[0], found[1]
 
 
-def laplace(table: LeafTable) -> Smoothing:
+def laplace(classes: int) -> Smoothing:
     """The smoothing that gives no class a score of 0: Laplace's rule."""
-    return Smoothing(len(table.classes), "uniform")
+    return Smoothing(classes, "uniform")
 
 
 def _bin(place: int, steps: list[Step], bins: int, confidence: Confidence) -> Bin:

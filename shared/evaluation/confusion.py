@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shared.evaluation.measures import (
     CONFIDENCE_95,
@@ -111,11 +111,15 @@ def negative_predictive_value(matrix: Confusion, k: int, confidence: Confidence 
 def f1(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """2 tp / (2 tp + fn + fp). With the share J = tp / (tp + fn + fp) it is 2 J / (1 + J), and so is its interval."""
     tp, fn, fp, _ = matrix.against_rest(k)
-    hits = share(tp, tp + fn + fp, confidence, empty="this class is neither true nor predicted anywhere")
-    if hits.value is None or hits.low is None or hits.high is None:
-        return hits
-    value, low, high = (2 * j / (1 + j) for j in (hits.value, hits.low, hits.high))
-    return Measure(value, low, high, hits.method, records=hits.records, parts=(tp, fn, fp))
+    return _f1_of_parts(tp, fn + fp, confidence)
+
+
+def _f1_of_parts(hits: int, errors: int, confidence: Confidence) -> Measure:
+    found = share(hits, hits + errors, confidence, empty="this class is neither true nor predicted anywhere")
+    if found.value is None or found.low is None or found.high is None:
+        return found
+    value, low, high = (2 * j / (1 + j) for j in (found.value, found.low, found.high))
+    return replace(found, value=value, low=low, high=high, again=_f1_of_parts)
 
 
 def mean_f1(matrix: Confusion, confidence: Confidence = CONFIDENCE_95, *, weighted: bool = False) -> Measure:

@@ -1,10 +1,11 @@
 """What of an evaluation may leave a hospital's own eyes: no count below a floor, and nothing from which one follows.
 
-Three rules. A count below the floor is told as "< 5" (zero as well, for it tells of everybody), every other count is
-rounded to a multiple of the floor, sums of their own, so that no small cell is the difference of two that are told. A
-measure that rests on a small part is rounded so coarsely that as many counts as the floor would give the same figure;
-where even a tenth is too fine, it is withheld. Curves are drawn from rounded counts. It is rounding, no proof: who
-holds many rounded figures together may narrow a small cell down.
+A count below the floor is told as "< 5" (zero as well, for it tells of everybody), every other count is rounded to a
+multiple of the floor, sums of their own, so that no small cell is the difference of two that are told. A share of which
+one side is below the floor is told as if that side had a fixed number, so that all numbers below the floor give one
+figure. Other measures with a small part are rounded the more coarsely the fewer records they rest on, and withheld
+where a tenth is too fine. Curves are drawn from rounded counts. This is rounding, no proof: who holds many rounded
+figures together may narrow a small cell down.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from dataclasses import replace
 from typing import Final
 
 from shared.evaluation.confusion import Confusion
-from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share_interval
+from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, OfTwo
 from shared.evaluation.table import LeafTable
 
 DEFAULT_FLOOR: Final = 5
 _STEPS: Final = (100, 50, 20, 10)
 """A figure is told in hundredths, fiftieths, twentieths or tenths."""
-_SHARES: Final = ("wilson", "clopper-pearson")
 
 
 def rounded(count: int, floor: int) -> int:
@@ -52,22 +52,33 @@ def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDEN
     """A measure as it is told. Args: confidence: the one it was made with."""
     if floor is None or measure.value is None:
         return measure
-    steps = _steps_of(measure, floor)
-    if steps is None:
-        return Measure(None, reason=f"too few records to tell it under a floor of {floor}")
-    value = round(measure.value * steps) / steps
-    if measure.low is None or measure.high is None:
-        return replace(measure, value=value, parts=())
-    if measure.method in _SHARES:
-        total = max(floor, rounded(measure.records, floor))
-        low, high = share_interval(round(value * total), total, confidence)
-    else:
-        low, high = math.floor(measure.low * steps) / steps, math.ceil(measure.high * steps) / steps
-    return replace(measure, value=value, low=round(low, 2), high=round(high, 2), parts=())
-
-
-def _steps_of(measure: Measure, floor: int) -> int | None:
-    """Into how many steps 1 is divided; None: into so few that nothing is told."""
     if min(measure.parts, default=floor) >= floor:
-        return _STEPS[0]
-    return next((steps for steps in _STEPS if measure.records >= floor * steps), None)
+        return _in_steps(measure, _STEPS[0])
+    if measure.again is not None:
+        return _as_if(measure, measure.again, floor, confidence)
+    steps = next((steps for steps in _STEPS if measure.records >= floor * steps), None)
+    return _withheld(floor) if steps is None else _in_steps(measure, steps)
+
+
+def _as_if(measure: Measure, again: OfTwo, floor: int, confidence: Confidence) -> Measure:
+    """The measure with a stand-in for its small part: the same figure whatever that part is below the floor."""
+    hits, misses = measure.parts
+    total, stand_in = rounded(measure.records, floor), floor // 2
+    if max(hits, misses) < floor or total < 2 * floor:
+        return _withheld(floor)
+    other = total - stand_in
+    parts = (stand_in, other) if hits < floor else (other, stand_in)
+    reason = f"a part below {floor} records is taken as {stand_in}"
+    return replace(_in_steps(again(*parts, confidence), _STEPS[0]), reason=reason, records=measure.records)
+
+
+def _in_steps(measure: Measure, steps: int) -> Measure:
+    """Rounded, the interval outwards."""
+    value = None if measure.value is None else round(measure.value * steps) / steps
+    low = None if measure.low is None else math.floor(measure.low * steps) / steps
+    high = None if measure.high is None else math.ceil(measure.high * steps) / steps
+    return replace(measure, value=value, low=low, high=high, parts=(), again=None)
+
+
+def _withheld(floor: int) -> Measure:
+    return Measure(None, reason=f"too few records to tell it under a floor of {floor}")

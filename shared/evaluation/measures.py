@@ -8,8 +8,8 @@ influences psi_i, the variance is sum(c_i * psi_i^2) / n^2.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Final, Literal
@@ -46,12 +46,17 @@ class Confidence:
 CONFIDENCE_95: Final = Confidence()
 
 
+OfTwo = Callable[[int, int, Confidence], "Measure"]
+"""A measure of hits and of what is missing to the total."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """One figure. `value` None: it is not defined, and `reason` says why; so too where only the interval is missing.
 
     `method`: how the interval was made. `records`: how many records it rests on. `parts`: the counts it was made of
     by which a few records could be told; what a shared report may show depends on the least of them (`floors`).
+    `again`: of a measure of two counts, how it is made of others.
     """
 
     value: float | None
@@ -61,6 +66,7 @@ class Measure:
     reason: str = ""
     records: int = 0
     parts: tuple[int, ...] = ()
+    again: OfTwo | None = field(default=None, repr=False, compare=False)
 
     def to_json(self) -> dict[str, Any]:
         """Value, interval, method and reason; the counts it was made of stay here."""
@@ -84,7 +90,15 @@ def share(
     if total == 0:
         return undefined(empty)
     low, high = share_interval(hits, total, confidence)
-    return Measure(hits / total, low, high, confidence.method, records=total, parts=(hits, total - hits))
+    parts = (hits, total - hits)
+    return Measure(
+        hits / total, low, high, confidence.method, records=total, parts=parts, again=share_of_parts
+    )
+
+
+def share_of_parts(hits: int, misses: int, confidence: Confidence) -> Measure:
+    """A share of records, by those that are in it and those that are not."""
+    return share(hits, hits + misses, confidence)
 
 
 def share_interval(hits: int, total: int, confidence: Confidence) -> tuple[float, float]:

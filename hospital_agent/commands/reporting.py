@@ -1,0 +1,115 @@
+"""`report`: how good a tree is and where it came from, shaped after TRIPOD+AI. Nothing is sent anywhere."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.predicting import open_shelf
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.models.tallies import TallyResult
+    from shared.protocol.disclosure import Entry
+
+_PERCENT = 100
+
+
+def report(
+    folder: Folder,
+    model: ModelPrefix,
+    evaluation: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--evaluation", metavar="JOB", help="A job that evaluated this tree; may be given several times."
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page as well.")
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Exact counts, for this hospital's own eyes only.")
+    ] = False,
+    floor: Annotated[
+        int, typer.Option("--floor", min=2, help="No count below it is told, unless --exact.")
+    ] = 5,
+    level: Annotated[int, typer.Option("--level", min=50, max=99, help="Of intervals, in percent.")] = 95,
+    clopper_pearson: Annotated[
+        bool, typer.Option("--clopper-pearson", help="Exact intervals of shares, instead of Wilson's.")
+    ] = False,
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="Smooth leaf scores by Laplace's rule before judging them.")
+    ] = False,
+) -> Report:
+    """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
+    from hospital_agent.models.reporting import Choices, report_of, write_page
+    from shared.evaluation.measures import Confidence
+    from shared.evaluation.report_content import report_document
+    from shared.evaluation.report_page import report_page
+
+    shelf = open_shelf(folder)
+    found = shelf.get(shelf.find(model))
+    confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
+    choices = Choices(None if exact else floor, confidence, smooth)
+    results = [_evaluation(folder, job) for job in evaluation or []]
+    made = report_of(found, results, choices, version("privet"), _ledger(folder, found.id))
+    document = report_document(made)
+    text = _text(document)
+    if html is not None:
+        write_page(html, report_page(document))
+        text += f"\nThe page is in {html}."
+    return Report(document, text)
+
+
+def _evaluation(folder: Path, job: str) -> TallyResult:
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.models.tallies import cabinet_of
+
+    ring = Keyring.open(folder)
+    cabinet = cabinet_of(folder, ring.identity.public, ring.hospital_trust().root)
+    return cabinet.get(cabinet.find(job))
+
+
+def _ledger(folder: Path, job: str) -> tuple[Entry, ...] | None:
+    """The fact ledger's entries of a job; None where the journal has forgotten it."""
+    from hospital_agent.commands.disclosing import ledgers_of
+    from hospital_agent.journal import Journal
+    from hospital_agent.settings import load_settings
+
+    own = str(load_settings(folder).id)
+    with Journal.open(folder) as journal:
+        try:
+            entry = journal.find(job)
+        except InputError:
+            return None
+        _, fact = ledgers_of(journal, entry, own)
+    return fact.entries
+
+
+def _text(document: dict[str, Any]) -> str:
+    """The measures of each judgement, and where the rest is."""
+    about = document["about"]
+    lines = [
+        f"Study {about['study']}: {about['question']}",
+        f"Grown by {', '.join(about['hospitals'])}. {about['notice']}",
+    ]
+    for section in document["sections"]:
+        if section["id"] == "performance":
+            lines += section["facts"]
+            for table in section["tables"]:
+                if table["kind"] != "wide":
+                    lines += ["", table["caption"], *_columns([table["head"], *table["rows"]])]
+    lines += ["", "The whole report, with what its authors have to add: --html FILE or --json."]
+    return "\n".join(lines)
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]

@@ -1,0 +1,154 @@
+"""A model made into a report: what its file proves, what its training counts say, and what an evaluation opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hospital_agent.models.answers import notice_of
+from hospital_agent.models.model import Model
+from hospital_agent.models.tallies import TallyResult
+from shared.errors import InputError
+from shared.evaluation.calibration import laplace
+from shared.evaluation.judging import judge
+from shared.evaluation.measures import CONFIDENCE_95, Confidence
+from shared.evaluation.report_subject import Judged, Report, Subject
+from shared.evaluation.table import AS_THEY_ARE, Counts, LeafTable, Smoothing, leaf_table, resubstitution
+from shared.protocol.disclosure import Entry
+from shared.protocol.expiry import day_of
+from shared.protocol.report_facts import judged_on, mode_words, noise_sentence, privacy_lines, rule_words
+from shared.tree.drawing import draw
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes.
+
+    `smooth`: scores by Laplace's rule, so that log loss and calibration slope are always defined.
+    """
+
+    floor: int | None
+    confidence: Confidence = CONFIDENCE_95
+    smooth: bool = False
+
+
+def report_of(
+    model: Model,
+    evaluations: Sequence[TallyResult],
+    choices: Choices,
+    version: str,
+    fact: Iterable[Entry] | None = None,
+) -> Report:
+    """The report on a model.
+
+    Args: evaluations: of this model. version: of Privet. fact: entries of its fact ledger, None where it is not here.
+    Raises: InputError: an evaluation of another tree.
+    """
+    judged = [_judged(model, result, choices) for result in evaluations]
+    training = _training(model, choices)
+    return Report(
+        _subject(model, version, fact), judged if training is None else [*judged, training], choices.floor
+    )
+
+
+def _subject(model: Model, version: str, fact: Iterable[Entry] | None) -> Subject:
+    manifest = model.manifest
+    shown = model.tree
+    if shown is not None and manifest.disclosure != "counts":
+        shown = shown.without_counts()
+    weights = manifest.class_weights
+    return Subject(
+        job=model.id,
+        study=manifest.study,
+        question=manifest.question,
+        schema=model.schema,
+        hospitals=model.hospitals,
+        mode=mode_words(manifest),
+        rules=rule_words(manifest),
+        disclosure=manifest.disclosure,
+        tree=shown,
+        tree_sha256=model.tree_sha256,
+        manifest_sha256=model.mh,
+        lines_of_tree="" if shown is None else draw(shown.without_counts(), model.schema),
+        day_agreed=day_of(manifest.created),
+        day_done=day_of(model.saved),
+        notice=notice_of(model),
+        version=version,
+        synthetic=manifest.synthetic,
+        published=manifest.publish_tree,
+        noise=noise_sentence(manifest),
+        class_weights=None if weights is None else tuple(weights),
+        privacy=privacy_lines(manifest, fact),
+    )
+
+
+def _training(model: Model, choices: Choices) -> Judged | None:
+    """The tree on its own training records; None where it came without their counts, or with parts of records."""
+    if model.tree is None:
+        return None
+    try:
+        counts = resubstitution(model.tree)
+    except InputError:
+        return None
+    judgement = judge(
+        _table(model, counts, choices),
+        training_majority=_majority(model),
+        confidence=choices.confidence,
+    )
+    return Judged("training", model.hospitals, judgement)
+
+
+def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
+    asked = result.manifest.tally
+    if asked is None or asked.kind != "evaluation" or asked.tree_sha256 != model.tree_sha256:
+        raise InputError(
+            "this job did not evaluate that tree",
+            where=f"job {result.job}",
+            remedy="See `privet agent evaluation DIR` for the jobs here and their trees.",
+        )
+    judgement = judge(
+        _table(model, result.places(model.shown_tree), choices),
+        training_majority=_majority(model),
+        confidence=choices.confidence,
+    )
+    hospitals = result.proof.hospitals
+    on = judged_on(
+        model.manifest.selection, result.manifest.selection, frozenset(model.hospitals), frozenset(hospitals)
+    )
+    return Judged(on, hospitals, judgement, _note(result))
+
+
+def _note(result: TallyResult) -> str:
+    selection = result.manifest.selection
+    if selection is None:
+        return f"all records of the hospitals of job {result.job}"
+    test, parts = selection.last - selection.first, selection.parts
+    taken = test if selection.use == "test" else parts - test
+    place = "by a keyed hash that only a record's own hospital can compute"
+    return f"{taken} of {parts} parts, {place} (job {result.job})"
+
+
+def _table(model: Model, counts: dict[int, Counts], choices: Choices) -> LeafTable:
+    classes = model.schema.classes
+    smoothing: Smoothing = laplace(len(classes)) if choices.smooth else AS_THEY_ARE
+    return leaf_table(model.shown_tree, classes, counts, smoothing)
+
+
+def _majority(model: Model) -> int | None:
+    """The class that the root answers: the most frequent of the training."""
+    root = model.shown_tree.root
+    if root.counts is None:
+        return None
+    return max(range(len(root.counts)), key=root.counts.__getitem__)
+
+
+def write_page(path: Path, page: str) -> None:
+    """A new file. Raises: InputError: it is there already, or cannot be written."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(page)
+    except FileExistsError:
+        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None
+    except OSError as error:
+        raise InputError(error.strerror or "cannot be written", where=str(path)) from None

@@ -1,0 +1,147 @@
+"""The tables of a report, made of the plain form of judgements: what is withheld there is withheld here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from shared.evaluation.report_words import MEASURE_NAMES
+from shared.tree.schema import Attribute, Schema
+
+NOTHING: Final = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Texts under headings. `kind`: how a page lays it out: plain, wide, or confusion."""
+
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    kind: str = "plain"
+
+    def to_json(self) -> dict[str, Any]:
+        """The plain form."""
+        return {
+            "caption": self.caption,
+            "head": list(self.head),
+            "rows": [list(row) for row in self.rows],
+            "kind": self.kind,
+        }
+
+
+def attribute_table(schema: Schema) -> Table:
+    """The predictors with their values, as the study lists them."""
+    rows = tuple((a.name, _kind(a), _values(a)) for a in schema.attributes)
+    return Table("Attributes that every hospital's records have", ("attribute", "kind", "values"), rows)
+
+
+def class_table(judged: Sequence[Mapping[str, Any]]) -> Table:
+    """Records per class in each judgement."""
+    classes = judged[0]["evaluation"]["confusion"]["classes"]
+    rows = tuple(
+        (label or "(empty)", *(str(entry["evaluation"]["confusion"]["truth"][k]) for entry in judged))
+        for k, label in enumerate(classes)
+    )
+    return Table("Records of each class", ("class", *(_on(entry) for entry in judged)), rows)
+
+
+def overall_table(entry: Mapping[str, Any]) -> Table:
+    """Measures of the whole tree, and of always answering one class."""
+    evaluation = entry["evaluation"]
+    rows = [(MEASURE_NAMES[name], *_figure(found)) for name, found in evaluation["overall"].items()]
+    base = evaluation["baseline"]
+    rows.append(("Answering the most frequent class", *_figure(base["most_frequent_class"])))
+    if base["training_majority"] is not None:
+        rows.append(("Answering the training's most frequent class", *_figure(base["training_majority"])))
+    if base["p_value"] is not None:
+        p = base["p_value"]
+        rows.append(
+            ("Chance of this accuracy without skill (p)", "< 0.001" if p <= 0.001 else f"{p:.3f}", "", "")
+        )
+    head = ("measure", "value", f"{evaluation['level']:.0%} interval", "remark")
+    return Table(f"The tree as a whole, on {_on(entry)}", head, tuple(rows))
+
+
+def per_class_table(entry: Mapping[str, Any]) -> Table:
+    """Measures of each class against the rest."""
+    classes = entry["evaluation"]["classes"]
+    names = list(classes[0]["measures"])
+    rows = tuple(
+        (found["class"] or "(empty)", *(_short(found["measures"][name]) for name in names))
+        for found in classes
+    )
+    head = ("class", *(MEASURE_NAMES[name] for name in names))
+    return Table(f"Each class against the rest, on {_on(entry)}", head, rows, "wide")
+
+
+def confusion_table(entry: Mapping[str, Any]) -> Table:
+    """True classes in rows, predicted ones in columns."""
+    confusion = entry["evaluation"]["confusion"]
+    labels = [label or "(empty)" for label in confusion["classes"]]
+    rows = tuple((label, *map(str, cells)) for label, cells in zip(labels, confusion["cells"], strict=True))
+    return Table(
+        f"Records by true class (rows) and predicted class (columns), on {_on(entry)}",
+        ("true \\ predicted", *labels),
+        rows,
+        "confusion",
+    )
+
+
+def hospital_table(by_hospital: Mapping[str, Any]) -> Table:
+    """One line a hospital; of one that does not show its own, only that."""
+    names = next((list(found) for found in by_hospital.values() if found), [])
+    rows = tuple(
+        (hospital, *(_short(found[name].to_json()) if found else "not shown" for name in names))
+        for hospital, found in by_hospital.items()
+    )
+    return Table(
+        "Hospitals that show their own result", ("hospital", *(MEASURE_NAMES[n] for n in names)), rows
+    )
+
+
+def importance_table(importance: Sequence[tuple[str, float]]) -> Table:
+    """What the attributes contributed."""
+    rows = tuple((name, f"{share:.1%}") for name, share in importance)
+    return Table("Importance: share of what all questions together gained", ("attribute", "share"), rows)
+
+
+def privacy_table(privacy: Sequence[tuple[str, str, str]]) -> Table:
+    """Lines of the ledger."""
+    return Table("Who learned what by growing this tree", ("who", "learned what", "how much"), tuple(privacy))
+
+
+def _on(entry: Mapping[str, Any]) -> str:
+    return str(entry["words"])
+
+
+def _kind(attribute: Attribute) -> str:
+    if attribute.fixed_point is not None:
+        return "number"
+    return "categories" if attribute.cuts is None else "number in intervals"
+
+
+def _values(attribute: Attribute) -> str:
+    if attribute.fixed_point is not None:
+        point = attribute.fixed_point
+        return f"{point.minimum} to {point.maximum}, {point.decimals} decimals"
+    return ", ".join(value or "(empty)" for value in attribute.values)
+
+
+def _figure(found: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Value, interval and remark."""
+    interval = found["interval"]
+    told = NOTHING if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
+    value = NOTHING if found["value"] is None else f"{found['value']:.3f}"
+    return value, told, found["reason"] or found["method"] or ""
+
+
+def _short(found: Mapping[str, Any]) -> str:
+    """Value and interval in one cell."""
+    if found["value"] is None:
+        return NOTHING
+    interval = found["interval"]
+    return f"{found['value']:.3f}" + (
+        "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
+    )

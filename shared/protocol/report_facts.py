@@ -1,0 +1,98 @@
+"""What a report may take from a manifest: its rules in words, who learned what, and whether records were held out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from shared.evaluation.report_subject import JudgedOn
+from shared.protocol.disclosure import Entry, forecast
+from shared.protocol.disclosure_words import PARTIES, WORDS
+from shared.protocol.noise_words import noise_words
+from shared.wire.manifest import Manifest
+from shared.wire.tally import SelectionSpec
+
+_MODES: Final = {
+    "hardened": "PPSDT (sums of encrypted counts)",
+    "paper": "PPSDT as published (sums of encrypted counts, test data only)",
+    "secret-id3": "id3 (secret sharing)",
+    "secret-gainratio": "gain-ratio (secret sharing)",
+}
+
+
+def mode_words(manifest: Manifest) -> str:
+    """How the tree was grown, in a few words."""
+    return _MODES[manifest.profile]
+
+
+def rule_words(manifest: Manifest) -> dict[str, str]:
+    """The rules of growing by name; those that were not used are left out."""
+    rules = {
+        "criterion": manifest.criterion,
+        "min_node": str(manifest.min_node),
+        "min_child": str(manifest.min_child),
+        "max_depth": "none" if manifest.max_depth is None else str(manifest.max_depth),
+        "split_on_zero_gain": "yes" if manifest.split_on_zero_gain else "no",
+    }
+    if manifest.min_gain is not None:
+        rules["min_gain"] = f"{manifest.min_gain} bits"
+    pruning = manifest.pruning
+    if pruning is not None:
+        given = pruning.model_dump(mode="json", exclude_none=True)
+        rules["pruning"] = " ".join(
+            str(value) if name == "method" else f"{name} {value}" for name, value in given.items()
+        )
+    return rules
+
+
+def noise_sentence(manifest: Manifest) -> str:
+    """What the noise of a job does to a count; empty without noise."""
+    words = noise_words(manifest)
+    return "" if words is None else words.sentences[0]
+
+
+def privacy_lines(manifest: Manifest, fact: Iterable[Entry] | None) -> tuple[tuple[str, str, str], ...]:
+    """(who, what, how much) of a ledger. Args: fact: its entries, None where only the forecast is known."""
+    entries, before = (forecast(manifest).entries, "at most ") if fact is None else (fact, "")
+    return tuple(
+        (
+            PARTIES[entry.party],
+            WORDS[entry.learned],
+            f"{before}{entry.amount_text}" if entry.amount_text else "",
+        )
+        for entry in entries
+    )
+
+
+def judged_on(
+    grown: SelectionSpec | None,
+    judged: SelectionSpec | None,
+    grown_at: frozenset[str],
+    judged_at: frozenset[str],
+) -> JudgedOn:
+    """Whether judged records were held out of growing. Args: the selections of both jobs, and their hospitals.
+
+    They were if the parts of one division do not meet, or if no hospital took part in both. Two divisions by other
+    seeds or numbers of parts mix.
+    """
+    if not grown_at & judged_at:
+        return "held-out"
+    if grown is None and judged is None:
+        return "training" if grown_at == judged_at else "mixed"
+    divisions = {(s.seed, s.parts) for s in (grown, judged) if s is not None}
+    if len(divisions) > 1:
+        return "mixed"
+    ((_, parts),) = divisions
+    used, seen = _parts(grown, parts), _parts(judged, parts)
+    if not used & seen:
+        return "held-out"
+    return "training" if used == seen and grown_at == judged_at else "mixed"
+
+
+def _parts(selection: SelectionSpec | None, parts: int) -> frozenset[int]:
+    """The parts of a division that a job takes."""
+    everything = frozenset(range(parts))
+    if selection is None:
+        return everything
+    test = frozenset(range(selection.first, selection.last))
+    return test if selection.use == "test" else everything - test

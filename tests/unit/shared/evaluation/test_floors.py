@@ -1,0 +1,65 @@
+"""What a shared report may show: no small count, and no figure from which one follows."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.evaluation.confusion import Confusion, f1
+from shared.evaluation.floors import rounded, rounded_table, shown, shown_count, shown_matrix
+from shared.evaluation.judging import judge
+from shared.evaluation.measures import Confidence, Measure, ShareMethod, share
+from tests.support.judged import matrix_table, table_of
+
+
+def test_counts_are_rounded_and_small_ones_are_not_told() -> None:
+    assert [shown_count(count, 5) for count in (0, 4, 5, 7, 8, 12, 13)] == ["< 5", "< 5", 5, 5, 10, 10, 15]
+    assert shown_count(3, None) == 3
+    matrix = Confusion.of(matrix_table(((40, 2), (8, 51))))
+    assert shown_matrix(matrix, 5) == [[40, "< 5"], [10, 50]]
+    assert rounded(2, 4) == 4
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 20), st.integers(0, 3000), st.sampled_from(["wilson", "clopper-pearson"]))
+def test_all_numbers_below_the_floor_give_one_figure(floor: int, total: int, method: ShareMethod) -> None:
+    confidence = Confidence(0.95, method)
+    for hits in (True, False):
+        small = range(min(floor, total + 1))
+        made = [share(n if hits else total - n, total, confidence) for n in small]
+        figures = {shown(measure, floor, confidence) for measure in made}
+        assert len(figures) == 1
+        for found in figures:
+            assert found.parts == ()
+            assert found.again is None
+
+
+def test_a_measure_of_many_records_is_told_in_hundredths() -> None:
+    found = shown(share(900, 1000), 5)
+    assert (found.value, found.low, found.high) == (0.9, 0.87, 0.92)
+    assert shown(Measure(0.123456, 0.1, 0.2, "delta", records=50, parts=(20, 30)), 5).value == 0.12
+    assert shown(Measure(0.123456, 0.101, 0.199, "delta", records=50, parts=(48, 2)), 5).value == 0.1
+    few = shown(Measure(0.5, records=20, parts=(18, 2)), 5)
+    assert (few.value, few.low) == (None, None)
+    assert shown(f1(Confusion.of(matrix_table(((40, 2), (1, 51)))), 0), 5) == shown(
+        f1(Confusion.of(matrix_table(((40, 0), (3, 51)))), 0), 5
+    )
+    assert shown(share(3, 7), None) == share(3, 7)
+
+
+def test_curves_are_drawn_from_rounded_counts() -> None:
+    table = table_of(((9, 1), (2, 8)), ((21, 2), (3, 14)))
+    assert rounded_table(table, 5).counts == ((0, 0), (20, 0), (5, 15))
+    assert rounded_table(table, None) is table
+    points = judge(table).to_json(5)["classes"][1]["roc"]
+    assert [(p["false_positive_rate"], p["true_positive_rate"]) for p in points] == [(0, 0), (0.2, 1), (1, 1)]
+    bins = judge(table).to_json(5)["classes"][1]["calibration"]
+    assert [entry["records"] for entry in bins if entry["records"]] == [20, 20]
+
+
+def test_the_exact_form_is_exact() -> None:
+    plain = judge(table_of(((9, 1), (2, 8)), ((21, 2), (3, 14)))).to_json()
+    assert plain["confusion"]["cells"] == [[21, 3], [2, 14]]
+    assert plain["overall"]["accuracy"]["value"] == pytest.approx(35 / 40)
+    assert plain["floor"] is None
