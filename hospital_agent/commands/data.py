@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import contracting, profiling
+from hospital_agent.commands import contract_checking, contracting, profiling
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
@@ -12,6 +12,8 @@ app = typer.Typer(
 app.command("inspect")(profiling.inspect)
 app.command("draft")(contracting.draft)
 app.command("merge")(contracting.merge)
+app.command("check")(contract_checking.check)
+app.command("sign")(contract_checking.sign)
 
 
 @app.callback()

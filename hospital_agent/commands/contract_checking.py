@@ -1,0 +1,112 @@
+"""`privet data check` and `sign`: whether the own records fit a contract, and who handed a contract over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hospital_agent.commands.contracting import read_contract, read_json
+from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
+from hospital_agent.files import write_file
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from shared.wire.contract import DataContract
+
+_UNFIT = 1
+
+
+def check(
+    contract: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONTRACT", help="A data contract's file; with --agent also the id of a study."
+        ),
+    ],
+    file: File = None,
+    agent: Agent = None,
+    setting: Set = None,
+) -> Report:
+    """Whether the records fit a data contract: pass, or which rule fails on which column. Never values, never rows.
+
+    Exit codes: 0 they fit; 1 they do not; 2 wrong usage; 3 contract or records cannot be read; 5 no database.
+    """
+    from hospital_agent.records.contract_check import check_table
+
+    wanted = _contract(contract, agent)
+    settings = replace(chosen_settings(file, agent, setting), contract=wanted)
+    found = check_table(chosen_table(settings), wanted, settings)
+    document = {
+        "fits": not found.faults,
+        "contract": wanted.name,
+        "sha256": wanted.sha256,
+        "faults": [fault.to_json() for fault in found.faults],
+        "notes": list(found.notes),
+    }
+    if not found.faults:
+        return Report(document, "\n".join([f"The records fit contract {wanted.name}.", *found.notes]))
+    lines = [
+        f"The records do not fit contract {wanted.name}:",
+        *(f"  {fault.text}" for fault in found.faults),
+    ]
+    return Report(document, "\n".join([*lines, *found.notes]), exit_code=_UNFIT)
+
+
+def sign(
+    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="A data contract.")],
+    agent: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder of the agent that signs.", file_okay=False)
+    ],
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Tell who signed it, in place of signing it.")
+    ] = False,
+) -> Report:
+    """Sign a data contract with this hospital's key, so that other stewards see who handed it over.
+
+    Exit codes: 0 done; 2 wrong usage; 3 no contract, or no agent; 4 the signature does not hold.
+    """
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import load_settings
+    from shared.contract.files import signed_contract_of
+    from shared.protocol.contract_signing import sign_contract, verify_contract
+
+    keyring = Keyring.open(agent)
+    if verify:
+        signed = signed_contract_of(read_json(contract), str(contract))
+        if signed is None:
+            raise InputError("it is not signed", where=str(contract), remedy="Have its hospital sign it.")
+        verify_contract(signed, keyring.hospital_trust())
+        document = {"hospital": signed.hospital, "sha256": signed.contract.sha256}
+        return Report(document, f"Signed by {signed.hospital}. Contract {signed.contract.sha256}")
+    certificate = keyring.certificate
+    if certificate is None:
+        raise InputError("this agent has no certificate yet", remedy="Join first: privet agent join DIR.")
+    own = load_settings(agent).id
+    signed = sign_contract(read_contract(contract), own, keyring.identity, certificate.der)
+    path = contract if out is None else out
+    write_file(path, (signed.model_dump_json(by_alias=True, indent=1) + "\n").encode())
+    document = {"hospital": own, "sha256": signed.contract.sha256, "contract": str(path)}
+    return Report(document, f"Signed as {own}: {path}. Contract {signed.contract.sha256}")
+
+
+def _contract(text: str, agent: Path | None) -> DataContract:
+    """A file's contract, or that of a study which this agent was shown."""
+    if agent is None or Path(text).exists():
+        return read_contract(Path(text))
+    from hospital_agent.journal import Journal
+    from hospital_agent.journal import studies as kept
+
+    with Journal.open(agent) as journal:
+        contract = kept.find(journal, text).document.contract
+    if contract is None:
+        raise InputError(
+            "the study has no data contract",
+            where=f"study {text}",
+            remedy="Check its schema with privet agent check-data.",
+        )
+    return contract
