@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloud_service import growing_options
+from cloud_service import growing_options, tally_options
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -143,6 +144,13 @@ def create_job(
     prune_bound: growing_options.PruneBound = None,
     prune_alpha: growing_options.PruneAlpha = None,
     prune_cost: growing_options.PruneCost = None,
+    hold_out: tally_options.HoldOut = None,
+    fold: tally_options.Fold = None,
+    seed: tally_options.Seed = None,
+    evaluate: tally_options.Evaluate = None,
+    records: tally_options.Records = None,
+    places: tally_options.Places = None,
+    histogram: tally_options.Histogram = False,
     noise_sigma: Annotated[
         str | None,
         typer.Option(
@@ -188,6 +196,7 @@ def create_job(
         min_gain=growing_options.least_gain(min_gain),
         class_weights=growing_options.class_weights(class_weight or []),
         pruning=growing_options.pruning(prune, prune_confidence, prune_bound, prune_alpha, prune_cost),
+        selection=tally_options.selection(hold_out, fold, seed),
         noise=None
         if noise_sigma is None
         else NoisePlan(
@@ -197,7 +206,8 @@ def create_job(
         ),
     )
     with _services(folder) as services:
-        stored = services.jobs.start(services.studies.get(study), plan).stored
+        counted = tally_options.tally(evaluate, records, places, services.jobs.named, histogram=histogram)
+        stored = services.jobs.start(services.studies.get(study), replace(plan, tally=counted)).stored
         left_out = {} if hospital else services.jobs.left_out(stored)
         meaning = services.jobs.key_mode_words(stored)
     document = {**document_of(stored), "not_invited": left_out}
@@ -211,6 +221,8 @@ def create_job(
         text += "\n" + "\n".join(meaning)
     if document["noise"] is not None:
         text += "\n" + "\n".join(document["noise"]["meaning"])
+    if document["counts"] is not None:
+        text += f"\n{document['counts']['meaning']}"
     return Report(document, f"{text}\nNext: privet cloud job show {folder} {document['job']}")
 
 

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.noise_words import noise_words
+from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import from_document, of_job
+from shared.wire.manifest import Manifest
 
 _MEGABYTE: Final = 1e6
 
@@ -35,11 +37,24 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
         "noise": None
         if words is None
         else {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)},
+        "counts": _counts(job.manifest),
         "progress": {
             str(agent): member.progress.model_dump(mode="json", exclude={"agent", "job"})
             for agent, member in job.members.items()
             if member.progress is not None
         },
+    }
+
+
+def _counts(manifest: Manifest) -> dict[str, Any] | None:
+    """What a job counts in place of growing a tree, and which records it takes; None for all of them and a tree."""
+    tally, selection = manifest.tally, manifest.selection
+    if tally is None and selection is None:
+        return None
+    return {
+        "tally": None if tally is None else tally.model_dump(mode="json"),
+        "selection": None if selection is None else selection.model_dump(mode="json"),
+        "meaning": " ".join(tally_sentences(manifest)),
     }
 
 
@@ -60,6 +75,7 @@ def paragraph_of(document: Mapping[str, Any]) -> str:
         for agent, code in document["declined"].items()
     ]
     noise = [f"  {sentence}" for sentence in (document["noise"] or {"meaning": []})["meaning"]]
+    noise += [] if document["counts"] is None else [f"  {document['counts']['meaning']}"]
     told = [f"  {agent}: {standing(progress)}" for agent, progress in document["progress"].items()]
     waits = [f"  {from_document(document['waiting']).text}"] if document["waiting"] else []
     return "\n".join([line_of(document), *waits, *noise, *declined, *told])

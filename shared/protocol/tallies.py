@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shared.tree.contingency import ContingencyTable
-from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, SchemaSpec
+from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, Manifest, SchemaSpec
 from shared.wire.tally import TallyKind, TallySpec
 
 ELSEWHERE: Final = "elsewhere"
@@ -23,6 +23,26 @@ TALLY_WORDS: Final[Mapping[TallyKind, str]] = {
 }
 """What jobs that only count tell every hospital, summed over all hospitals."""
 _PLACES_A_PART: Final = MAX_VALUES - 1
+
+
+def tally_sentences(manifest: Manifest) -> list[str]:
+    """What a job counts in place of growing a tree, and which records it takes, for a person; none for neither."""
+    tally, selection = manifest.tally, manifest.selection
+    said = []
+    if tally is not None:
+        of = "" if tally.model is None else f" (the tree of job {tally.model[:8]})"
+        said.append(
+            f"It grows no tree: it tells every hospital, summed over all of them, {TALLY_WORDS[tally.kind]}{of}. "
+            "The cloud does not see these counts."
+        )
+    if selection is not None:
+        held = selection.last - selection.first
+        taken = "those" if selection.use == "test" else "the rest"
+        said.append(
+            f"Each hospital parts its records by a secret of its own; {held} of {selection.parts} parts are held out, "
+            f"and this job takes {taken} (seed {selection.seed}, parts {selection.first + 1} to {selection.last})."
+        )
+    return said
 
 
 def evaluation_schema(target: ClassSpec, places: int) -> SchemaSpec:

@@ -1,0 +1,123 @@
+"""Options of `privet cloud job create` about records that are held out, and about jobs that only count."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from shared.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cloud_service.service.tallying import SelectionPlan, TallyPlan
+
+_SEED: Final = re.compile(r"[0-9a-f]{32}")
+
+
+class RecordsName(StrEnum):
+    """Which records a tree is evaluated on."""
+
+    TEST = "test"
+    TRAIN = "train"
+    ALL = "all"
+
+
+HoldOut = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SHARE", help="Grow on the rest of the records: 30% or 1/3 are held out for testing."
+    ),
+]
+Fold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="I/K", help="Grow on all but fold I of K, from 1/K to K/K, each with the same --seed."
+    ),
+]
+Seed = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HEX", help="Hold out as another job did: its seed, 32 hex digits. Fresh by default."
+    ),
+]
+Evaluate = Annotated[
+    str | None,
+    typer.Option(
+        metavar="JOB",
+        help="Grow nothing: count the records of each class at each place of the tree that this job grew. Hospitals "
+        "read the result: privet agent evaluation.",
+    ),
+]
+Records = Annotated[
+    RecordsName | None,
+    typer.Option(help="With --evaluate: the records held out of that job, by default, or others."),
+]
+Places = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="With --evaluate: at least the tree's nodes, where the cloud cannot bound them."
+    ),
+]
+Histogram = Annotated[
+    bool,
+    typer.Option(
+        "--histogram", help="Grow nothing: count each value of each attribute, by class, for cut points."
+    ),
+]
+
+
+def selection(hold_out: str | None, fold: str | None, seed: str | None) -> SelectionPlan | None:
+    """What is held out. Raises: InputError: two partings at once, or one that is none."""
+    from dataclasses import replace
+
+    from cloud_service.service.tallying import SelectionPlan
+
+    if hold_out is None and fold is None:
+        if seed is not None:
+            raise InputError("a seed needs --hold-out or --fold", where="--seed")
+        return None
+    if hold_out is not None and fold is not None:
+        raise InputError("give --hold-out or --fold, not both", where="--fold")
+    if seed is not None and _SEED.fullmatch(seed) is None:
+        raise InputError(
+            "expected 32 hex digits", where="--seed", remedy="Copy it from privet cloud job show."
+        )
+    plan = SelectionPlan.hold_out(hold_out) if hold_out is not None else _fold(fold or "")
+    return replace(plan, seed=seed)
+
+
+def tally(
+    evaluate: str | None,
+    records: RecordsName | None,
+    places: int | None,
+    named: Callable[[str], str],
+    *,
+    histogram: bool,
+) -> TallyPlan | None:
+    """What is counted in place of a tree. Args: named: the whole id of a job from its beginning.
+
+    Raises: InputError: two kinds at once, or an option of an evaluation without one.
+    """
+    from cloud_service.service.tallying import TallyPlan
+
+    if evaluate is None:
+        given = [name for name, value in (("--records", records), ("--places", places)) if value is not None]
+        if given:
+            raise InputError("it belongs to --evaluate JOB", where=given[0])
+        return TallyPlan("histogram") if histogram else None
+    if histogram:
+        raise InputError("give --evaluate or --histogram, not both", where="--histogram")
+    return TallyPlan("evaluation", named(evaluate), None if records is None else records.value, places)
+
+
+def _fold(text: str) -> SelectionPlan:
+    from cloud_service.service.tallying import SelectionPlan
+
+    fold, slash, folds = text.partition("/")
+    if not (slash and fold.isdecimal() and folds.isdecimal()):
+        raise InputError("expected I/K", where="--fold", remedy="For example: --fold 1/5.")
+    return SelectionPlan.of_fold(int(fold), int(folds))
