@@ -69,7 +69,15 @@ def pooled(built: World, **rules: Any) -> Tree:
     return grow(schema, GrowthRules(**FULL, **rules), lambda queries: count_rows(ROWS, queries, schema)).tree
 
 
-@pytest.mark.parametrize(("asked", "meant"), RULES, ids=[str(asked) for asked, _ in RULES])
+def longer() -> list[Any]:
+    """Every rule by itself is a longer proof; the last one has three of them in one job."""
+    return [
+        pytest.param(*pair, id=str(pair[0]), marks=[] if pair is RULES[-1] else [pytest.mark.long])
+        for pair in RULES
+    ]
+
+
+@pytest.mark.parametrize(("asked", "meant"), longer())
 def test_a_job_grows_the_pooled_tree_under_its_rules(asked: dict[str, Any], meant: dict[str, Any]) -> None:
     built = world(**asked)
     built.run(4000)
@@ -83,6 +91,7 @@ def test_a_job_grows_the_pooled_tree_under_its_rules(asked: dict[str, Any], mean
         assert expected.node_count < pooled(built, **{**meant, "pruning": None}).node_count
 
 
+@pytest.mark.long
 def test_a_pruned_job_asks_and_states_what_the_job_without_pruning_does() -> None:
     """Pruning comes after the last round: rounds, slots and sums are the same."""
     plain, pruned = world(), world(pruning={"method": "pessimistic"})

@@ -1,0 +1,97 @@
+"""Trees grown as C4.5 grows and prunes them, by a whole federation over real HTTP, beside other programs' trees.
+
+Contact lenses: the pruned tree is the one that J48 is known to make of these 24 records (I. H. Witten, E. Frank, Data
+Mining, chapter 10: four leaves, seven nodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shared.tree.export import reference_form
+from tests.support.databases import postgres_database
+from tests.support.federation import LocalFederation, local_federation
+from tests.support.reference_data import SKIP_REASON, deal, differences, is_available, load, names
+
+pytestmark = pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
+
+HOSPITALS = ("h1", "h2", "h3")
+CASES = names("gain-ratio") if is_available() else []
+C45 = {"criteria": ["c45"], "criterion": "c45"}
+CONTACT_LENSES = {
+    "attribute": "tear-prod-rate",
+    "branches": {
+        "normal": {
+            "attribute": "astigmatism",
+            "branches": {
+                "no": {"leaf": "soft", "count": 6, "classes": {"none": 1, "soft": 5}},
+                "yes": {
+                    "attribute": "spectacle-prescrip",
+                    "branches": {
+                        "hypermetrope": {"leaf": "none", "count": 3, "classes": {"hard": 1, "none": 2}},
+                        "myope": {"leaf": "hard", "count": 3},
+                    },
+                },
+            },
+        },
+        "reduced": {"leaf": "none", "count": 12},
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
+    with local_federation(tmp_path_factory.mktemp("federation"), HOSPITALS) as running:
+        yield running
+
+
+def files_of(name: str, folder: Path) -> dict[str, Path]:
+    case = load(name, "gain-ratio")
+    dealt = zip(HOSPITALS, deal(case.rows, 3), strict=True)
+    return {hospital: case.write_csv(folder / f"{hospital}.csv", rows) for hospital, rows in dealt}
+
+
+def test_contact_lenses_as_j48_prunes_them(federation: LocalFederation, tmp_path: Path) -> None:
+    """Two branches of at least two records, which J48 wants of a split by default, follow here from min_node 4."""
+    case = load("contact-lenses", "gain-ratio")
+    outcome = federation.run_job(
+        case.schema.to_json(),
+        files_of("contact-lenses", tmp_path),
+        **C45,
+        min_node=4,
+        pruning={"method": "pessimistic"},
+        publish_tree=True,
+    )
+    trees = [model.shown_tree for model in outcome.models.values()]
+    assert len(trees) == 3
+    assert differences(reference_form(trees[0], case.schema), CONTACT_LENSES) == []
+    assert {tree.sha256 for tree in trees} == {trees[0].sha256}
+    published = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/tree")
+    assert published.status_code == 200, published.text
+    assert published.json()["tree_sha256"] == trees[0].sha256
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_every_c45_tree_over_the_federation(
+    database: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """All 21 gain-ratio trees of the reference set, exactly."""
+    if database == "postgres":
+        with postgres_database(request.getfixturevalue("postgres_server")) as url:
+            check_all(tmp_path, url)
+    else:
+        check_all(tmp_path, None)
+
+
+def check_all(folder: Path, url: str | None) -> None:
+    with local_federation(folder, HOSPITALS, *(() if url is None else (url,))) as running:
+        for name in CASES:
+            case = load(name, "gain-ratio")
+            outcome = running.run_job(case.schema.to_json(), files_of(name, folder), **C45)
+            assert len(outcome.models) == 3, name
+            for model in outcome.models.values():
+                assert differences(reference_form(model.shown_tree, case.schema), case.expected) == [], name
