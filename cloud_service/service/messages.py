@@ -37,7 +37,7 @@ from shared.ids import CLOUD, AgentId
 from shared.protocol import coordinator
 from shared.protocol.audit_log import SignedClaim
 from shared.protocol.envelopes import ENVELOPE_CONTEXT, Sealed, Signer, body_of, unseal, verify
-from shared.protocol.history import is_ahead, is_heard
+from shared.protocol.history import gives_up_astray, is_ahead, is_heard
 from shared.protocol.job import Step
 from shared.protocol.sums import CheckedContribution, check_contribution
 from shared.wire.envelope import MessageType
@@ -184,7 +184,7 @@ class MessageDoor:
     def _step(self, connection: Connection, stored: StoredJob, heard: _Heard) -> _Outcome:
         now, sealed = self.clock(), heard.sealed
         recorder = Recorder(self.database, connection, stored, self.signer, now)
-        if is_ahead(stored.job, sealed.envelope):
+        if is_ahead(stored.job, sealed.envelope) or gives_up_astray(stored.job, sealed.envelope):
             return self._lose(recorder, connection, stored, sealed)
         try:
             step = coordinator.receive(stored.job, sealed, now)

@@ -23,7 +23,7 @@ from shared.protocol.envelopes import Chain, Signer
 from shared.protocol.job import Job
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.wire.base import Count, Hex16, Id, WireModel
-from shared.wire.envelope import Envelope
+from shared.wire.envelope import Envelope, MessageType
 
 SEEN_HEADER: Final = "privet-seen"
 FORGOTTEN_HEADER: Final = "privet-forgotten"
@@ -91,6 +91,13 @@ def is_ahead(job: Job, envelope: Envelope) -> bool:
     Members send in order, each message until it is answered, and a refused one keeps its place.
     """
     return is_heard(job, envelope) and envelope.seq > job.members[AgentId(envelope.sender)].chain.seq
+
+
+def gives_up_astray(job: Job, envelope: Envelope) -> bool:
+    """Whether a member gives up behind another message than the one that was heard last: its folder was put back."""
+    if envelope.type is not MessageType.ABORT or not is_heard(job, envelope):
+        return False
+    return Chain(envelope.seq, envelope.prev) != job.members[AgentId(envelope.sender)].chain
 
 
 def leapt(chain: Chain) -> Chain:

@@ -331,6 +331,26 @@ def test_an_abort_in_a_place_that_is_taken_ends_the_job(
     assert (document["state"], document["failure"]) == ("FAILED", "history_lost")
 
 
+def test_an_abort_behind_another_message_than_the_one_taken_ends_the_job(
+    cloud: CloudUnderTest, hospitals: list[HttpHospital]
+) -> None:
+    """The same, where the cloud has just refused what the agent said anew: the abort is in the next place."""
+    first = hospitals[0]
+    own = first.host.outbox[0]
+    first.send_all()
+    envelope = unseal(own, max_bytes=MAX_BYTES).envelope
+    address = Address(MessageType.ABORT, envelope.job, envelope.mh, 0, 0, envelope.sender, CLOUD)
+    key = cloud.parties.identities[envelope.sender]
+    given_up = seal(key, address, Chain(envelope.seq + 1, "ab" * 32), Abort(code=JobCode.HISTORY_LOST))
+    answer = first.post(given_up.raw)
+    assert (answer.status_code, answer.json()["code"]) == (409, "replay_conflict")
+    document = cloud.people.get(f"/v1/jobs/{envelope.job}").json()
+    assert (document["state"], document["failure"]) == ("FAILED", "history_lost")
+    with cloud.services.database.read() as connection:
+        kept = connection.exec_driver_sql("SELECT second_raw FROM evidence ORDER BY id DESC LIMIT 1").scalar_one()
+    assert bytes(kept) == given_up.raw
+
+
 def test_late_contribution(cloud: CloudUnderTest, hospitals: list[HttpHospital]) -> None:
     for hospital in hospitals:
         hospital.fetch(wait=0.1)
