@@ -168,7 +168,7 @@ def _bound(grown: Manifest, events: Sequence[Event]) -> int | None:
     terms = terms_of(grown)
     widest = max(terms.values, default=0) or 2
     if grown.profile == "secret-gainratio":
-        return 2 ** ((grown.max_depth or 0) + 1) - 1
+        return (2 << (grown.max_depth or 0)) - 1
     if grown.secret is not None:
         depth = len(terms.values) if grown.max_depth is None else grown.max_depth
         most = sum(nodes_at(terms, level) for level in range(depth + 1))

@@ -43,7 +43,7 @@ def _branches(split: Split, schema: Schema, records: RecordRows, rows: NDArray[n
     codes: NDArray[Any] = records.attributes[split.attribute][rows]
     test = split.test
     if test is None:
-        branches = codes.astype(np.int64)
+        branches: NDArray[np.int64] = codes.astype(np.int64)
         branches[branches >= len(split.kids)] = -1
         return branches
     if isinstance(test, Equals):
