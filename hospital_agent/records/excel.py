@@ -59,7 +59,7 @@ def read_excel(path: Path, settings: DataSettings, where: str) -> Table:
     names = [f"column {position}" for position in range(1, width + 1)]
     if header:
         names = [cell or name for cell, name in zip(sample[0][1], names, strict=True)]
-    layout = Layout("\t", "", header, tuple(names), False, why)
+    layout = Layout("\t", "", header, tuple(names), False, False, why)
     refuse_title(layout, sample, where, "row")
     refuse_duplicate_names(names, f"{where}, header")
     body = numbered[header:]

@@ -64,7 +64,7 @@ class Delimiters:
 @dataclass(frozen=True, slots=True)
 class Layout:
     """`names` are the header's, or `column 1`, ... where the file has none. `trailing`: every line that was looked at
-    ends in a delimiter, so that the last column may be none.
+    ends in a delimiter, so that the last column may be none. `short_header`: only the header does not.
     """
 
     delimiter: str
@@ -72,6 +72,7 @@ class Layout:
     has_header: bool
     names: tuple[str, ...]
     trailing: bool
+    short_header: bool
     why: str
 
 
@@ -117,7 +118,8 @@ def find_layout(
         first = cells[0] + [""] * (width - len(cells[0]))
         names = [cell or name for cell, name in zip(first, names, strict=False)]
         refuse_duplicate_names(names, f"{where}, header")
-    return Layout(delimiter, quote, header, tuple(names), trailing, why), rows
+    short = header and len(cells[0]) < width
+    return Layout(delimiter, quote, header, tuple(names), trailing, short, why), rows
 
 
 def find_header(
@@ -137,9 +139,9 @@ def find_header(
 
 def header_reason(rows: Sequence[Sequence[str]]) -> str | None:
     """Why the first row does not name columns; None where it does: distinct cells, no number, none found again below
-    itself. The first cell may be empty, as above the row numbers that some programs write.
+    itself but in a repeat of the whole row. The first cell may be empty, as above row numbers.
     """
-    first, rest = rows[0], rows[1:]
+    first, rest = rows[0], [row for row in rows[1:] if row != rows[0]]
     if not all(first[1:]) or (not first[0] and not _is_numbering([row[0] for row in rest if row])):
         return "the first line has an empty field"
     if any(_NUMBER.fullmatch(cell) for cell in first):
@@ -191,19 +193,37 @@ def sample_rows(lines: Sequence[Line], delimiter: str, quote: str) -> list[Sampl
 def line_of_row(path: str, layout: Layout, row: int) -> str:
     """`line N` of the row-th record (from 0), counted as an editor counts lines. Used only for messages."""
     with open(path, encoding="utf-8", newline="") as text:
-        starts = record_starts(text, layout)
+        starts = _record_starts(text, layout)
         start = next(itertools.islice(starts, row + layout.has_header, None), None)
     return "a line" if start is None else f"line {start}"
 
 
-def record_starts(text: Iterable[str], layout: Layout) -> Iterator[int]:
-    """The line on which each record begins; a quoted field may hold line ends, and empty lines are no records."""
+def ragged_start(path: str, layout: Layout) -> int | None:
+    """The line on which the first record of another width begins, or the one whose quote is not closed."""
+    with open(path, encoding="utf-8", newline="") as text:
+        records = _records(text, layout)
+        if layout.short_header:
+            next(records, None)
+        last = (0, 1)
+        for start, lines, width in records:
+            if width != len(layout.names):
+                return start
+            last = (start, lines)
+    return last[0] if last[1] > 1 else None
+
+
+def _record_starts(text: Iterable[str], layout: Layout) -> Iterator[int]:
+    return (start for start, _, _ in _records(text, layout))
+
+
+def _records(text: Iterable[str], layout: Layout) -> Iterator[tuple[int, int, int]]:
+    """(first line, lines, fields) of each record; a quoted field may hold line ends, and empty lines are no records."""
     reader = _reader(text, layout.delimiter, layout.quote)
     end = 0
-    for cells in reader:
+    for cells in _rows(reader):
         start, end = end + 1, reader.line_num
         if len(cells) > 1 or "".join(cells).strip():
-            yield start
+            yield start, end - start + 1, len(cells)
 
 
 def _reader(lines: Iterable[str], delimiter: str, quote: str) -> Any:

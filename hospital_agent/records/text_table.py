@@ -19,6 +19,7 @@ from hospital_agent.records.layout import (
     find_delimiters,
     find_layout,
     line_of_row,
+    ragged_start,
 )
 from hospital_agent.records.reading import Finding, ReadingReport
 from hospital_agent.records.shape import Gaps, gaps_of, ragged_line, refuse_shape, refuse_title
@@ -100,7 +101,7 @@ def _load(copy: str, layout: Layout, settings: DataSettings, where: str) -> tupl
         try:
             engine.execute(
                 f"CREATE TABLE loaded AS SELECT * FROM read_csv({literal(copy)}, auto_detect = false, "  # noqa: S608
-                f"header = {layout.has_header}, delim = {literal(layout.delimiter)}, quote = {quote}, "
+                f"header = false, delim = {literal(layout.delimiter)}, quote = {quote}, "
                 f"escape = {quote}, columns = {{{kinds}}}, store_rejects = true, compression = 'none')"
             )
         except duckdb.OutOfMemoryException:
@@ -111,18 +112,22 @@ def _load(copy: str, layout: Layout, settings: DataSettings, where: str) -> tupl
                 where=where,
                 remedy="Check its delimiter and quotes, or export it again.",
             ) from None
-        engine.execute("CREATE VIEW raw AS SELECT rowid AS place, * FROM loaded")
+        # The parser takes an empty first line for the header, so that it is told of none, and the row is left out here.
+        first = int(layout.has_header and not layout.short_header)
+        view = f"CREATE VIEW raw AS SELECT rowid AS place, * FROM loaded WHERE rowid >= {first}"  # noqa: S608
+        engine.execute(view)
         _refuse_ragged(engine, copy, layout, where)
         return encode_raw(engine, layout.names, settings.missing_codes)
 
 
 def _refuse_ragged(engine: duckdb.DuckDBPyConnection, copy: str, layout: Layout, where: str) -> None:
+    """The parser counts lines otherwise than editors where some are empty, so they are counted again."""
     rejected = engine.execute(
-        "SELECT line, error_type FROM reject_errors WHERE trim(csv_line, ' \t\r\n') <> '' ORDER BY line LIMIT 1"
-    ).fetchone()
-    if rejected is None:
+        "SELECT line, error_type FROM reject_errors WHERE trim(csv_line, ' \t\r\n') <> '' ORDER BY line LIMIT 2"
+    ).fetchall()[layout.short_header :]
+    if not rejected:
         return
-    line, kind = int(rejected[0]), str(rejected[1])
+    line, kind = ragged_start(copy, layout) or int(rejected[0][0]), str(rejected[0][1])
     of_width = kind.endswith("COLUMNS")
     special = ragged_line(copy, line, layout) if of_width else None
     expected = f"; {len(layout.names)} are expected" if of_width else ""
