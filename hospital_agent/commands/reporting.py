@@ -42,9 +42,6 @@ def report(
     clopper_pearson: Annotated[
         bool, typer.Option("--clopper-pearson", help="Exact intervals of shares, instead of Wilson's.")
     ] = False,
-    smooth: Annotated[
-        bool, typer.Option("--smooth", help="Smooth leaf scores by Laplace's rule before judging them.")
-    ] = False,
 ) -> Report:
     """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
     from hospital_agent.models.reporting import Choices, report_of, write_page
@@ -55,7 +52,7 @@ def report(
     shelf = open_shelf(folder)
     found = shelf.get(shelf.find(model))
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
-    choices = Choices(None if exact else floor, confidence, smooth)
+    choices = Choices(None if exact else floor, confidence)
     results = [_evaluation(folder, job) for job in evaluation or []]
     made = report_of(found, results, choices, version("privet"), _ledger(folder, found.id))
     document = report_document(made)

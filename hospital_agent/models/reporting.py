@@ -11,10 +11,10 @@ from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import TallyResult
 from shared.errors import InputError
 from shared.evaluation.calibration import laplace
-from shared.evaluation.judging import judge
+from shared.evaluation.judging import Judgement, judge
 from shared.evaluation.measures import CONFIDENCE_95, Confidence
 from shared.evaluation.report_subject import Judged, Report, Subject
-from shared.evaluation.table import AS_THEY_ARE, Counts, LeafTable, Smoothing, leaf_table, resubstitution
+from shared.evaluation.table import Counts, leaf_table, resubstitution
 from shared.protocol.disclosure import Entry
 from shared.protocol.expiry import day_of
 from shared.protocol.report_facts import judged_on, mode_words, noise_sentence, privacy_lines, rule_words
@@ -23,14 +23,10 @@ from shared.tree.drawing import draw
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes.
-
-    `smooth`: scores by Laplace's rule, so that log loss and calibration slope are always defined.
-    """
+    """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes."""
 
     floor: int | None
     confidence: Confidence = CONFIDENCE_95
-    smooth: bool = False
 
 
 def report_of(
@@ -91,12 +87,7 @@ def _training(model: Model, choices: Choices) -> Judged | None:
         counts = resubstitution(model.tree)
     except InputError:
         return None
-    judgement = judge(
-        _table(model, counts, choices),
-        training_majority=_majority(model),
-        confidence=choices.confidence,
-    )
-    return Judged("training", model.hospitals, judgement)
+    return Judged("training", model.hospitals, _judge(model, counts, choices))
 
 
 def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
@@ -107,11 +98,7 @@ def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
             where=f"job {result.job}",
             remedy="See `privet agent evaluation DIR` for the jobs here and their trees.",
         )
-    judgement = judge(
-        _table(model, result.places(model.shown_tree), choices),
-        training_majority=_majority(model),
-        confidence=choices.confidence,
-    )
+    judgement = _judge(model, result.places(model.shown_tree), choices)
     hospitals = result.proof.hospitals
     on = judged_on(
         model.manifest.selection, result.manifest.selection, frozenset(model.hospitals), frozenset(hospitals)
@@ -129,10 +116,14 @@ def _note(result: TallyResult) -> str:
     return f"{taken} of {parts} parts, {place} (job {result.job})"
 
 
-def _table(model: Model, counts: dict[int, Counts], choices: Choices) -> LeafTable:
-    classes = model.schema.classes
-    smoothing: Smoothing = laplace(len(classes)) if choices.smooth else AS_THEY_ARE
-    return leaf_table(model.shown_tree, classes, counts, smoothing)
+def _judge(model: Model, counts: dict[int, Counts], choices: Choices) -> Judgement:
+    classes, tree = model.schema.classes, model.shown_tree
+    return judge(
+        leaf_table(tree, classes, counts),
+        smoothed=leaf_table(tree, classes, counts, laplace(len(classes))),
+        training_majority=_majority(model),
+        confidence=choices.confidence,
+    )
 
 
 def _majority(model: Model) -> int | None:

@@ -62,11 +62,11 @@ def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDEN
 
 def _as_if(measure: Measure, again: OfTwo, floor: int, confidence: Confidence) -> Measure:
     """The measure with a stand-in for its small part: the same figure whatever that part is below the floor."""
-    hits, misses = measure.parts
-    total, stand_in = rounded(measure.records, floor), floor // 2
-    if max(hits, misses) < floor or total < 2 * floor:
+    if measure.records < 2 * floor - 1:  # both parts may be small, and which of them is would tell
         return _withheld(floor)
-    other = total - stand_in
+    hits, _ = measure.parts
+    stand_in = floor // 2
+    other = rounded(measure.records, floor) - stand_in
     parts = (stand_in, other) if hits < floor else (other, stand_in)
     reason = f"a part below {floor} records is taken as {stand_in}"
     return replace(_in_steps(again(*parts, confidence), _STEPS[0]), reason=reason, records=measure.records)

@@ -106,20 +106,28 @@ class Judgement:
 
 
 def judge(
-    table: LeafTable, *, training_majority: int | None = None, confidence: Confidence = CONFIDENCE_95
+    table: LeafTable,
+    *,
+    smoothed: LeafTable | None = None,
+    training_majority: int | None = None,
+    confidence: Confidence = CONFIDENCE_95,
 ) -> Judgement:
-    """Judge a tree by its table. Args: training_majority: the class index most frequent in the training, if known."""
+    """Judge a tree by its table.
+
+    Args: smoothed: the same with smoothed scores, of which log loss and recalibration are taken, for they are not
+        defined for scores of 0 and 1. training_majority: the class index most frequent in the training, if known.
+    """
     matrix = Confusion.of(table)
     overall = {name: measure(matrix, confidence) for name, measure in _OVERALL.items()}
     overall |= {
         "auc_macro": macro_auc(table, confidence),
         "brier": brier(table, confidence),
         "brier_skill": brier_skill(table),
-        "log_loss": log_loss(table, confidence),
+        "log_loss": log_loss(smoothed or table, confidence),
         "not_covered": share(table.stopped, table.records, confidence),
     }
     classes = tuple(
-        ClassJudgement(label, _measures_of_class(table, matrix, k, confidence))
+        ClassJudgement(label, _measures_of_class(table, smoothed or table, matrix, k, confidence))
         for k, label in enumerate(table.classes)
     )
     return Judgement(
@@ -128,10 +136,10 @@ def judge(
 
 
 def _measures_of_class(
-    table: LeafTable, matrix: Confusion, k: int, confidence: Confidence
+    table: LeafTable, smoothed: LeafTable, matrix: Confusion, k: int, confidence: Confidence
 ) -> dict[str, Measure]:
     found = {name: measure(matrix, k, confidence) for name, measure in _PER_CLASS.items()}
-    intercept, slope = recalibration(table, k, confidence)
+    intercept, slope = recalibration(smoothed, k, confidence)
     return found | {
         "auc": auc(table, k, confidence),
         "average_precision": average_precision(table, k),

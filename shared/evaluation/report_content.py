@@ -136,7 +136,7 @@ def _title(report: Report) -> Iterator[str]:
     subject = report.subject
     yield (
         f"Development{' and evaluation' if _is_separate(report) else ''} of a decision tree that predicts "
-        f"{subject.schema.class_name!r}, grown by {len(subject.hospitals)} hospitals without pooling their records."
+        f"“{subject.schema.class_name}”, grown by {len(subject.hospitals)} hospitals without pooling their records."
     )
     if subject.synthetic:
         yield "The study is marked as test data of no patient."
@@ -174,7 +174,7 @@ def _preparation(report: Report) -> Iterator[str]:
 
 def _outcome(report: Report) -> Iterator[str]:
     schema = report.subject.schema
-    yield f"The class column is {schema.class_name!r}, with the values {_listed(schema.classes)}."
+    yield f"The class column is “{schema.class_name}”, with the values {_listed(schema.classes)}."
 
 
 def _predictors(report: Report) -> Iterator[str]:
@@ -187,11 +187,16 @@ def _sample(report: Report) -> Iterator[str]:
 
 
 def _missing(report: Report) -> Iterator[str]:
-    with_value = [a.name for a in report.subject.schema.attributes if a.missing_code is not None]
-    if with_value:
-        yield f"An empty field counts as a value of its own, or as a declared number, in: {_listed(with_value)}."
-    if len(with_value) < len(report.subject.schema.attributes):
-        yield "In the other attributes the study's list says what becomes of an empty field."
+    attributes = report.subject.schema.attributes
+    parted = [a.name for a in attributes if a.is_fractional]
+    own = [a.name for a in attributes if a.missing_code is not None and not a.is_fractional]
+    refused = [a.name for a in attributes if a.missing_code is None]
+    if own:
+        yield f"An empty field counts as a value of its own, or as a declared number, in: {_listed(own)}."
+    if parted:
+        yield f"A record with an empty field goes down all branches in parts, as C4.5 has it, in: {_listed(parted)}."
+    if refused:
+        yield f"An empty field is refused in: {_listed(refused)}."
 
 
 def _methods(report: Report) -> Iterator[str]:
@@ -207,6 +212,7 @@ def _methods(report: Report) -> Iterator[str]:
             "logit, of balanced accuracy by joining those of the classes, of other measures by the delta method; "
             "records count as independent, hospitals as alike."
         )
+    yield "Log loss and recalibration are of leaf scores smoothed by Laplace's rule, all else of shares as they are."
     yield "Nothing was recalibrated or updated. Answers come from one walk down the tree."
     if subject.noise:
         yield subject.noise
@@ -217,7 +223,7 @@ def _imbalance(report: Report) -> Iterator[str]:
     if weights is None:
         yield "Classes were not weighted; a leaf answers its most frequent class."
         return
-    told = ", ".join(f"{c!r} {w}" for c, w in zip(report.subject.schema.classes, weights, strict=True))
+    told = ", ".join(f"“{c}” {w}" for c, w in zip(report.subject.schema.classes, weights, strict=True))
     yield f"Classes were weighted: {told}."
 
 
@@ -247,7 +253,7 @@ def _openness(report: Report) -> Iterator[str]:
 
 def _flow(report: Report) -> Iterator[str]:
     for entry in report.judged:
-        yield f"{_records(entry, report.floor)} on {JUDGED_ON[entry.on]}, of {', '.join(entry.hospitals)}."
+        yield f"{_records(entry, report.floor)} of {', '.join(entry.hospitals)}: {JUDGED_ON[entry.on]}."
 
 
 def _development(report: Report) -> Iterator[str]:
@@ -358,4 +364,4 @@ def _rules(subject: Subject) -> str:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    return ", ".join(repr(text) for text in texts)
+    return ", ".join(f"“{text}”" for text in texts)

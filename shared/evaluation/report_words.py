@@ -19,7 +19,7 @@ MEASURE_NAMES: Final[Mapping[str, str]] = {
     "auc_macro": "AUC, mean of classes",
     "brier": "Brier score",
     "brier_skill": "Brier skill",
-    "log_loss": "Log loss",
+    "log_loss": "Log loss, of smoothed scores",
     "not_covered": "Walks that stopped early",
     "sensitivity": "Sensitivity",
     "specificity": "Specificity",
@@ -30,8 +30,8 @@ MEASURE_NAMES: Final[Mapping[str, str]] = {
     "average_precision": "Average precision",
     "calibration_error": "Calibration error",
     "observed_over_expected": "Observed / expected",
-    "calibration_intercept": "Calibration intercept",
-    "calibration_slope": "Calibration slope",
+    "calibration_intercept": "Calibration intercept, of smoothed scores",
+    "calibration_slope": "Calibration slope, of smoothed scores",
 }
 
 JUDGED_ON: Final[Mapping[str, str]] = {

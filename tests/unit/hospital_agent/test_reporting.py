@@ -216,13 +216,13 @@ def test_the_page_is_whole_loads_nothing_and_escapes_what_came_from_outside(
 def test_as_text_the_measures_stand_in_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_with(tmp_path)
     capsys.readouterr()
-    words = ["--exact", "--level", "90", "--clopper-pearson", "--smooth"]
+    words = ["--exact", "--level", "90", "--clopper-pearson"]
     assert run(["agent", "report", str(folder), "ab", *words]) == 0
     text = capsys.readouterr().out
     assert "resubstitution: optimistic" in text
     assert "90% interval" in text
     assert re.search(r"^Accuracy +\d\.\d{3} +\d\.\d{3} to 1\.000 +clopper-pearson$", text, re.MULTILINE)
-    assert re.search(r"^Log loss +\d", text, re.MULTILINE)
+    assert re.search(r"^Log loss, of smoothed scores +\d", text, re.MULTILINE)
 
 
 def test_a_tree_that_is_not_here_is_reported_without_figures(

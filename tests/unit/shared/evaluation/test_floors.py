@@ -21,7 +21,7 @@ def test_counts_are_rounded_and_small_ones_are_not_told() -> None:
     assert rounded(2, 4) == 4
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(2, 20), st.integers(0, 3000), st.sampled_from(["wilson", "clopper-pearson"]))
 def test_all_numbers_below_the_floor_give_one_figure(floor: int, total: int, method: ShareMethod) -> None:
     confidence = Confidence(0.95, method)

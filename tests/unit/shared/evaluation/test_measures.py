@@ -78,7 +78,7 @@ def test_a_perfect_table_has_no_spread_to_make_an_interval_of() -> None:
 
 
 @pytest.mark.parametrize("method", ["wilson", "clopper-pearson"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(table=tables())
 def test_intervals_hold_their_values_and_stay_in_bounds(table, method) -> None:  # type: ignore[no-untyped-def]
     judged = judge(table, confidence=Confidence(0.9, method))
@@ -113,7 +113,7 @@ _BOUNDS = {
 }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(tables())
 def test_measures_do_not_depend_on_the_order_of_places(table) -> None:  # type: ignore[no-untyped-def]
     turned = replace(table, places=table.places[::-1], counts=table.counts[::-1])

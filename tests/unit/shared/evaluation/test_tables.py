@@ -83,7 +83,7 @@ def test_training_records_at_their_leaves() -> None:
     assert resubstitution(DEEP) == {1: (8, 2), 3: (0, 6), 4: (0, 0), 5: (3, 1)}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(tables(), st.randoms(use_true_random=False))
 def test_tables_of_hospitals_add_up_in_any_order(whole, random) -> None:  # type: ignore[no-untyped-def]
     parts = []
