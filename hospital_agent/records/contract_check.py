@@ -1,6 +1,6 @@
 """A hospital's records against a data contract: everything that does not fit, not only the first fault.
 
-For the hospital's own steward: columns, rules, how many different texts break them and the first line, never a value and
+For the hospital's own steward: columns, rules, how many different texts break them and the first line; never a value,
 never a number of rows.
 """
 

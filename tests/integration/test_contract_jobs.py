@@ -1,0 +1,199 @@
+"""From three hospitals' differing files over one data contract to the tree of the pooled records, by the commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hospital_agent.journal import JobStatus
+from privet.__main__ import run
+from shared.tree.counting import count_rows
+from shared.tree.growing import grow
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.schema import Schema
+from tests.support.federation import LocalFederation, local_federation
+from tests.support.reference_data import DATA, SKIP_REASON
+
+HOSPITALS = ("h1", "h2", "h3")
+LOOSE = GrowthRules(min_node=1, min_child=1, max_depth=None)
+HEART = DATA / "heart-disease"
+HEART_NAMES = "age,sex,cp,trestbps,chol,fbs,restecg,thalach,exang,oldpeak,slope,ca,thal,num"
+HEART_CUTS = {"age": ["50", "60"], "trestbps": ["120", "140"], "chol": ["200", "250"]}
+HEART_CUTS |= {"thalach": ["130", "150"], "oldpeak": ["0.5", "1.5"]}
+
+
+@pytest.fixture(scope="module")
+def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
+    with local_federation(tmp_path_factory.mktemp("contracted"), HOSPITALS) as running:
+        yield running
+
+
+def data(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
+    """A command of `privet data` with `--json`; its document."""
+    capsys.readouterr()
+    assert run(["data", *map(str, words), "--json"]) == code, capsys.readouterr().out
+    return json.loads(capsys.readouterr().out)
+
+
+def grown(schema: Schema, rows: Sequence[Sequence[int]]) -> str:
+    """The fingerprint of the pooled tree."""
+    codes = [tuple(row) for row in rows]
+    return grow(schema, LOOSE, lambda queries: count_rows(codes, queries, schema)).tree.sha256
+
+
+def run_job(federation: LocalFederation, contract: Path, files: dict[str, Path], name: str) -> set[str]:
+    """A job of a study with this contract; the fingerprints of its trees."""
+    from shared.contract.files import contract_of
+    from shared.contract.schema import schema_of_contract
+
+    document = json.loads(contract.read_text())
+    schema = schema_of_contract(contract_of(document, "contract"))
+    for hospital, path in files.items():
+        federation.hospitals[hospital].configure(path)
+    study = federation.cloud.study(schema.to_json(), name=name, contract=document)
+    rules = {"invited": list(files), "min_node": 1, "min_child": 1, "max_depth": None}
+    job = federation.cloud.job(study, **rules)
+    entries = federation.wait(job, list(files))
+    assert {entry.status for entry in entries.values()} == {JobStatus.COMPLETE}, [
+        entry.reason for entry in entries.values()
+    ]
+    return {federation.hospitals[hospital].model(job).tree.sha256 for hospital in files}
+
+
+def test_one_contract_over_files_of_three_spellings(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Codes: fever (<= 38, > 38, missing), sex (f, m), stage (1, 2, 3); class (no, yes)."""
+    rows = [(n // 3 % 3, n // 9 % 2, n // 4 % 3, int(n // 3 % 3 == 1 or n // 4 % 5 == 0)) for n in range(180)]
+    dealt = {name: rows[index::3] for index, name in enumerate(HOSPITALS)}
+    files = {
+        "h1": written(tmp_path / "h1.csv", dealt["h1"], "fever,sex,stage,ill", ",", ("37.5", "39.1", "?"), ("f", "m"), "{}.0", ("no", "yes")),  # noqa: E501
+        "h2": written(tmp_path / "h2.csv", dealt["h2"], "Temperatur;sex;stage;ill", ";", ("36,9", "38,2", ""), ("F", "M"), "{}", ("No", "Yes")),  # noqa: E501
+        "h3": written(tmp_path / "h3.tsv", dealt["h3"], "stage\tsex\till\tfever", "\t", ("38", "40", "-9"), ("female", "male"), "{}", ("0", "1"), (2, 1, 3, 0)),  # noqa: E501
+    }  # fmt: skip
+    common = (
+        "--class",
+        "ill",
+        "--name",
+        "fever",
+        "--missing",
+        "?",
+        "--missing",
+        "-9",
+        "--missing-policy",
+        "category",
+    )
+    folded = ("--spelling", "sex=folded", "--spelling", "ill=folded")
+    own = {
+        "h1": (*common, *folded, "--cuts", "fever=38"),
+        "h2": (*common, *folded, "--cuts", "Temperatur=38", "--names", "fever,sex,stage,ill"),
+        "h3": (*common, *folded, "--cuts", "fever=38", "--recode", "sex:female=f", "--recode", "sex:male=m", "--recode", "ill:0=no", "--recode", "ill:1=yes"),  # noqa: E501
+    }  # fmt: skip
+    drafts = []
+    for name, path in files.items():
+        drafts.append(tmp_path / f"{name}.json")
+        data(capsys, "draft", path, *own[name], "-o", drafts[-1])
+    contract = tmp_path / "contract.json"
+    data(capsys, "merge", *drafts, "-o", contract)
+    other_way = tmp_path / "other-way.json"
+    data(capsys, "merge", *reversed(drafts), "-o", other_way)
+    assert other_way.read_bytes() == contract.read_bytes()
+    for path in files.values():
+        assert data(capsys, "check", contract, path)["fits"]
+    unfit = data(capsys, "check", drafts[0], files["h3"], code=1)
+    assert [(fault["column"], fault["rule"]) for fault in unfit["faults"]] == [
+        ("sex", "unknown-value"),
+        ("ill", "unknown-value"),
+    ]
+    schema = Schema.from_json(schema_of(contract))
+    assert [attribute.values for attribute in schema.attributes] == [
+        ("<= 38", "> 38", "missing"),
+        ("F", "M", "missing"),
+        ("1", "2", "3", "missing"),
+    ]
+    assert run_job(federation, contract, files, "fever") == {grown(schema, rows)}
+
+
+def written(
+    path: Path,
+    rows: Sequence[Sequence[int]],
+    header: str,
+    mark: str,
+    fever: Sequence[str],
+    sex: Sequence[str],
+    stage: str,
+    ill: Sequence[str],
+    order: Sequence[int] = (0, 1, 2, 3),
+) -> Path:
+    """A hospital's file: its own words for each code, its own order of columns."""
+    lines = [header]
+    for row in rows:
+        fields = (fever[row[0]], sex[row[1]], stage.format(row[2] + 1), ill[row[3]])
+        lines.append(mark.join(fields[place] for place in order))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def schema_of(contract: Path) -> dict[str, Any]:
+    from shared.contract.files import contract_of
+    from shared.contract.schema import schema_of_contract
+
+    return schema_of_contract(contract_of(json.loads(contract.read_text()), "contract")).to_json()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not HEART.is_dir(), reason=SKIP_REASON)
+def test_the_heart_files_of_two_hospitals(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Cleveland writes 1.0 and Hungary 1; Cleveland's file is dealt to two hospitals."""
+    cleveland = (HEART / "processed.cleveland.data").read_text().splitlines(keepends=True)
+    files = {name: tmp_path / f"{name}.data" for name in HOSPITALS}
+    files["h1"].write_text("".join(cleveland[::2]))
+    files["h2"].write_text("".join(cleveland[1::2]))
+    files["h3"].write_bytes((HEART / "processed.hungarian.data").read_bytes())
+    words = [
+        "--class",
+        "14",
+        "--name",
+        "heart",
+        "--names",
+        HEART_NAMES,
+        "--missing",
+        "?",
+        "--values",
+        "7=0,1,2",
+    ]
+    names = HEART_NAMES.split(",")
+    for name, cuts in HEART_CUTS.items():
+        words += ["--cuts", f"{names.index(name) + 1}={','.join(cuts)}"]
+    for grade in "01234":
+        words += ["--recode", f"14:{grade}={'no' if grade == '0' else 'disease'}"]
+    words += ["--missing-policy", "category"]
+    drafts = [tmp_path / f"{name}.json" for name in HOSPITALS]
+    for name, draft in zip(HOSPITALS, drafts, strict=True):
+        data(capsys, "draft", files[name], *words, "-o", draft)
+    contract = tmp_path / "heart.json"
+    data(capsys, "merge", *drafts, "-o", contract)
+    assert all(data(capsys, "check", contract, path)["fits"] for path in files.values())
+    schema = Schema.from_json(schema_of(contract))
+    pooled = [row for path in files.values() for row in csv.reader(path.read_text().splitlines())]
+    rows = [heart_codes(schema, dict(zip(names, row, strict=True))) for row in pooled]
+    assert len(rows) == 597
+    assert run_job(federation, contract, files, "heart") == {grown(schema, rows)}
+
+
+def heart_codes(schema: Schema, row: dict[str, str]) -> tuple[int, ...]:
+    """A row's codes, worked out without the contract."""
+    fields = {name: "" if text == "?" else text for name, text in row.items()}
+    codes = []
+    for attribute in schema.attributes:
+        text = fields[attribute.name]
+        whole = text and not attribute.is_numeric
+        codes.append(attribute.code_of(str(int(float(text))) if whole else text))
+    return (*codes, schema.class_code("no" if float(fields["num"]) == 0 else "disease"))
