@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hospital_agent.daemon.office import data_settings
+from hospital_agent.daemon.office import contract_of, data_settings
+from hospital_agent.journal import Journal
 from hospital_agent.keyring.selection_key import selection_key
 from hospital_agent.models import Model
 from hospital_agent.models.local_judging import comparison, local_document
@@ -32,7 +34,8 @@ def judged_here(
     Raises: InputError: the records do not fit the study, none were held out, or mode gain-ratio's numbers.
     """
     manifest, tree, schema = model.manifest, model.shown_tree, model.schema
-    data = data_settings(settings.data)
+    with Journal.open(folder) as journal:
+        data = replace(data_settings(settings.data), contract=contract_of(journal, manifest.study))
     selection = _selection(manifest, records)
     chosen = chosen_records(data, schema, _selector(folder, selection))
     rows = rows_of(schema, chosen)

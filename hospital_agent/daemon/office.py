@@ -67,16 +67,15 @@ class Office:
 
     def records_for(self, manifest: Manifest) -> RecordSource:
         """The records that a job is about: of the studies, or those that a shared tree is to be asked about."""
-        ask, data = self.settings.data.ask, replace(self.data, contract=self._contract_of(manifest))
+        ask, data = self.settings.data.ask, self.data_for(manifest.study)
         if ask is None or manifest.secret is None or manifest.secret.purpose == "train":
             return open_source(data, self.folder / SNAPSHOTS)
         asked = replace(data, path=ask, url=None, table=None, query=None)
         return AskedSource(asked, self.folder / SNAPSHOTS)
 
-    def _contract_of(self, manifest: Manifest) -> DataContract | None:
-        """The data contract of the study's document, which binds every job of the study."""
-        entry = studies.study(self.journal, manifest.study)
-        return None if entry is None else entry.document.contract
+    def data_for(self, study: str) -> DataSettings:
+        """Where the records are, and how the data contract of a study's document reads them."""
+        return replace(self.data, contract=contract_of(self.journal, study))
 
     @property
     def shelf(self) -> Shelf:
@@ -106,6 +105,12 @@ class Office:
         if sha256:
             for path in (self.folder / SNAPSHOTS).glob(f"{sha256}.*"):
                 path.unlink(missing_ok=True)
+
+
+def contract_of(journal: Journal, study: str) -> DataContract | None:
+    """The data contract of a study's document, which binds every job of the study."""
+    entry = studies.study(journal, study)
+    return None if entry is None else entry.document.contract
 
 
 def data_settings(section: DataSection) -> DataSettings:
