@@ -6,7 +6,8 @@ Source: Data Mining Group, PMML 4.4, TreeModel, MiningSchema, Output.
   does not matter which children stand before it, with one exception: the child for empty fields comes first, because
   with `missingValueStrategy="lastPrediction"` an engine stops at the first predicate that an empty field makes unknown.
 - A listed value takes its branch by `equal`; one that is not listed is taken as it is (`asIs`), meets no child, and
-  `returnLastPrediction` answers with the split's own class.
+  `returnLastPrediction` answers with the split's own class. Engines differ in what `asIs` means to `isMissing`: so where
+  empty fields have a branch, the dictionary lists the values as extensions, and none is invalid.
 - Predicates of several values are `or` of `equal`: the quoting inside a PMML array is read differently by engines.
 - Scores of a tree that keeps no class at its splits are absent there, and both strategies give no prediction.
 """
@@ -71,15 +72,19 @@ def _dictionary(xml: Markup, subject: Subject) -> None:
         if attribute.is_numeric:
             xml.leaf("DataField", name=attribute.name, optype="continuous", dataType="double")
         else:
-            _categorical(xml, attribute.name, attribute.values)
-    _categorical(xml, schema.class_name, schema.classes)
+            has_missing = attribute.missing_code is not None
+            _categorical(xml, attribute.name, attribute.values, is_closed=not has_missing)
+    _categorical(xml, schema.class_name, schema.classes, is_closed=True)
     xml.close()
 
 
-def _categorical(xml: Markup, name: str, values: tuple[str, ...]) -> None:
+def _categorical(xml: Markup, name: str, values: tuple[str, ...], *, is_closed: bool) -> None:
     xml.open("DataField", name=name, optype="categorical", dataType="string")
     for value in values:
-        xml.leaf("Value", value=value)
+        if is_closed:
+            xml.leaf("Value", value=value)
+        else:
+            xml.leaf("Extension", extender="privet", name="value", value=value)
     xml.close()
 
 

@@ -1,0 +1,300 @@
+"""What evaluates exported trees: engines of others, and small readers made for the tests after the forms' descriptions.
+
+Each takes the exported text or bytes and records, and tells (class or None, place, shares or None) a record.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from shared.export.pmml import NAMESPACE
+from shared.tree.schema import Schema
+from tests.support.export_cases import Record
+
+ROOT = Path(__file__).parents[2]
+JPMML = ROOT / ".venv" / "jpmml"
+JPMML_MISSING = "the outside evaluator of PMML is not here; fetch it with: make judges"
+
+Told = tuple[str | None, int | None, tuple[float, ...] | None]
+
+
+def asked_names(document: Mapping[str, Any]) -> list[str]:
+    """The attributes that an exported JSON document asks."""
+    asked = sorted({node["attr"] for node in document["nodes"] if "attr" in node})
+    return [document["schema"]["attributes"][number]["name"] for number in asked]
+
+
+# PMML, by an own reading of the standard's three-valued logic
+
+
+def read_pmml(text: str, records: Sequence[Record], schema: Schema) -> list[Told]:
+    """PMML by the rules of its TreeModel chapter."""
+    root = ET.fromstring(text)
+    model = root.find(_tag("TreeModel"))
+    assert model is not None
+    last = model.get("missingValueStrategy") == "lastPrediction"
+    node = model.find(_tag("Node"))
+    assert node is not None
+    numeric = {
+        field.get("name") for field in root.iter(_tag("DataField")) if field.get("dataType") == "double"
+    }
+    return [_walk(node, _typed(record, numeric), schema, last=last) for record in records]
+
+
+def _typed(record: Record, numeric: set[str | None]) -> dict[str, Any]:
+    return {
+        name: float(text) if name in numeric and text is not None else text for name, text in record.items()
+    }
+
+
+def _walk(node: ET.Element, record: Mapping[str, Any], schema: Schema, *, last: bool) -> Told:
+    kids = node.findall(_tag("Node"))
+    for kid in kids:
+        held = _holds(_predicate(kid), record)
+        if held is None:
+            break
+        if held:
+            return _walk(kid, record, schema, last=last)
+    shares = {
+        each.get("value"): float(each.get("probability", "nan"))
+        for each in node.findall(_tag("ScoreDistribution"))
+    }
+    label = node.get("score") if last or not kids else None
+    return (
+        label,
+        int(node.get("id", "-1")),
+        tuple(shares[name] for name in schema.classes) if shares else None,
+    )
+
+
+def _predicate(node: ET.Element) -> ET.Element:
+    names = ("True", "False", "SimplePredicate", "CompoundPredicate")
+    return next(part for part in node if part.tag in map(_tag, names))
+
+
+def _holds(predicate: ET.Element, record: Mapping[str, Any]) -> bool | None:
+    if predicate.tag == _tag("CompoundPredicate"):
+        parts = [_holds(part, record) for part in predicate]
+        decisive = predicate.get("booleanOperator") == "or"
+        return decisive if decisive in parts else None if None in parts else not decisive
+    if predicate.tag != _tag("SimplePredicate"):
+        return predicate.tag == _tag("True")
+    value, operator = record[predicate.get("field", "")], predicate.get("operator")
+    if operator in ("isMissing", "isNotMissing"):
+        return (value is None) == (operator == "isMissing")
+    if value is None:
+        return None
+    bound: Any = predicate.get("value")
+    if operator == "equal":
+        return bool(value == bound)
+    return bool(value <= float(bound) if operator == "lessOrEqual" else value > float(bound))
+
+
+def _tag(name: str) -> str:
+    return f"{{{NAMESPACE}}}{name}"
+
+
+# IF-THEN rules, by their own grammar
+
+_PIECE = re.compile(r"\s*(AND|OR|IN|IS NOT MISSING|IS MISSING|THEN|IF|TRUE|FALSE|<=|>|=|\(|\)|,|#|-?[0-9.]+)")
+
+
+def read_rules(text: str, records: Sequence[Record]) -> list[Told]:
+    """The first rule that holds."""
+    rules = [_Rule(line) for line in text.splitlines() if not line.startswith("#")]
+    found = []
+    for record in records:
+        rule = next((rule for rule in rules if rule.holds(record)), None)
+        found.append((None, None, None) if rule is None else (rule.label, rule.node, None))
+    return found
+
+
+class _Rule:
+    def __init__(self, line: str) -> None:
+        self.pieces = list(_pieces(line))
+        self.label = json.loads(self.pieces[-1])
+        self.node = int(re.findall(r"  # node ([0-9]+)", line)[-1])
+
+    def holds(self, record: Record) -> bool:
+        end = len(self.pieces) - 1 - self.pieces[::-1].index("THEN")
+        return self._any_or_all(self.pieces[1:end], record)
+
+    def _any_or_all(self, pieces: list[str], record: Record) -> bool:
+        if pieces == ["TRUE"]:
+            return True
+        for word, join in (("OR", any), ("AND", all)):
+            parts = _split(pieces, word)
+            if len(parts) > 1:
+                return join(self._any_or_all(part, record) for part in parts)
+        if pieces[0] == "(":
+            return self._any_or_all(pieces[1:-1], record)
+        return pieces != ["FALSE"] and _test(pieces, record)
+
+
+def _split(pieces: list[str], word: str) -> list[list[str]]:
+    parts: list[list[str]] = [[]]
+    depth = 0
+    for piece in pieces:
+        depth += (piece == "(") - (piece == ")")
+        if piece == word and not depth:
+            parts.append([])
+        else:
+            parts[-1].append(piece)
+    return parts
+
+
+def _test(pieces: list[str], record: Record) -> bool:
+    value, operator = record[json.loads(pieces[0])], pieces[1]
+    if operator in ("IS MISSING", "IS NOT MISSING"):
+        return (value is None) == (operator == "IS MISSING")
+    if value is None:
+        return False
+    if operator in ("=", "IN"):
+        return value in [json.loads(piece) for piece in pieces[2:] if piece.startswith('"')]
+    return Decimal(value) <= Decimal(pieces[2]) if operator == "<=" else Decimal(value) > Decimal(pieces[2])
+
+
+def _pieces(line: str) -> Iterator[str]:
+    """Words, signs, numbers and JSON strings, up to the remark."""
+    at = 0
+    while at < len(line):
+        if line[at] == '"':
+            _, end = json.JSONDecoder().raw_decode(line, at)
+            yield line[at:end]
+            at = end
+            continue
+        if line[at] == " ":
+            at += 1
+            continue
+        found = _PIECE.match(line, at)
+        assert found is not None, line[at:]
+        if found[1] == "#":
+            return
+        yield found[1]
+        at = found.end()
+
+
+# One file of Python
+
+
+def run_python(source: str, records: Sequence[Record]) -> list[Told]:
+    """The file's `predict`, in this process."""
+    scope: dict[str, Any] = {"__name__": "standalone"}
+    exec(compile(source, "standalone", "exec"), scope)
+    return [_python_answer(scope, record) for record in records]
+
+
+def _python_answer(scope: Mapping[str, Any], record: Record) -> Told:
+    try:
+        found = scope["predict"](record)
+    except ValueError as error:
+        return (None, None, None) if "keeps no class" in str(error) else (str(error), None, None)
+    return found["class"], found["node"], None if found["share"] is None else (found["share"],)
+
+
+def run_python_file(path: Path, csv_text: str) -> subprocess.CompletedProcess[str]:
+    """The file as a program, without this project on its path."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(path)],
+        input=csv_text, capture_output=True, encoding="utf-8", check=False, timeout=60,
+    )  # fmt: skip
+
+
+# ONNX
+
+
+def run_onnx(raw: bytes, records: Sequence[Record], *, reference: bool = False) -> list[Told]:
+    """onnxruntime, or onnx's own reference evaluator; the checker looks at all of the graph first."""
+    import numpy as np
+    import onnx
+    import onnxruntime
+
+    model = onnx.load_model_from_string(raw)
+    onnx.checker.check_model(model, full_check=True)
+    feed: dict[str, Any] = {}
+    for put in model.graph.input:
+        texts = [record[put.name] for record in records]
+        if put.type.tensor_type.elem_type == onnx.TensorProto.STRING:
+            feed[put.name] = np.array([["" if text is None else text] for text in texts], object)
+        else:
+            feed[put.name] = np.array([[np.nan if text is None else float(text)] for text in texts])
+    if reference:
+        from onnx.reference import ReferenceEvaluator
+
+        outputs = ReferenceEvaluator(model).run(None, feed)
+    else:
+        session = onnxruntime.InferenceSession(raw, providers=["CPUExecutionProvider"])
+        outputs = session.run(None, feed)
+    labels, nodes = [str(text) for text in outputs[0]], [int(number) for number in outputs[-1]]
+    shares = [None] * len(labels) if len(outputs) == 2 else [tuple(map(float, row)) for row in outputs[1]]
+    return [
+        (None if label.startswith("(no answer)") else label, node, share)
+        for label, node, share in zip(labels, nodes, shares, strict=True)
+    ]
+
+
+# PMML engines of others
+
+
+def run_pypmml(text: str, records: Sequence[Record], schema: Schema) -> list[Told]:
+    """PMML4S by way of pypmml, one Java process for all."""
+    from pypmml import Model
+
+    model = Model.fromString(text)
+    numeric = {attribute.name for attribute in schema.attributes if attribute.is_numeric}
+    label, node, *shares = [field.name for field in model.outputFields]
+    found = []
+    for record in records:
+        result = model.predict(_typed(record, set(numeric)))
+        values = tuple(result.get(name) for name in shares)
+        found.append((result.get(label), int(result.get(node) or -1), values or None))
+    return found
+
+
+@cache
+def _jpmml() -> Any:
+    sys.path.insert(0, str(JPMML))
+    try:
+        from jpmml_evaluator import make_evaluator
+        from jpmml_evaluator.py4j import Py4JBackend
+
+        return make_evaluator, Py4JBackend()
+    finally:
+        sys.path.remove(str(JPMML))
+
+
+def run_jpmml(path: Path, records: Sequence[Record], schema: Schema) -> list[Told]:
+    """JPMML-Evaluator, one Java process for all. Args: path: of the PMML file."""
+    make_evaluator, backend = _jpmml()
+    evaluator = make_evaluator(str(path), backend=backend)
+    numeric = {attribute.name for attribute in schema.attributes if attribute.is_numeric}
+    label, node, *shares = [field.getName() for field in evaluator.getOutputFields()]
+    found = []
+    for record in records:
+        result = evaluator.evaluate(_typed(record, set(numeric)))
+        values = tuple(result.get(name) for name in shares)
+        found.append((result.get(label), int(result.get(node) or -1), values or None))
+    return found
+
+
+@cache
+def pmml_schema() -> Any:
+    """The XML schema of PMML 4.4, as JPMML-Model carries it, without the additions (`x-`) that it allows itself."""
+    import lxml.etree
+
+    (jar,) = (JPMML / "jpmml_evaluator" / "dependencies").glob("pmml-model-[0-9]*.jar")
+    with zipfile.ZipFile(jar) as archive:
+        document = lxml.etree.fromstring(archive.read("pmml.xsd"))
+    for added in document.xpath("//*[starts-with(@name, 'x-') or starts-with(@value, 'x-')]"):
+        added.getparent().remove(added)
+    return lxml.etree.XMLSchema(document)
