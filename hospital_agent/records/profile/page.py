@@ -26,6 +26,7 @@ def document_of(profile: Profile) -> dict[str, Any]:
         "source": profile.table.where,
         "rows": profile.table.row_count,
         "has_header": profile.table.has_header,
+        "reading": None if profile.table.reading is None else profile.table.reading.to_json(),
         "class": None if profile.target is None else profile.target.name,
         "floor": profile.floor,
         "findings": [finding.to_json() for finding in profile.findings],
@@ -37,7 +38,9 @@ def text_of(profile: Profile) -> str:
     """For people at a terminal."""
     table = profile.table
     target = "no class named" if profile.target is None else f"class {profile.target.name}"
-    lines = [f"{table.where}: {table.row_count} rows, {len(table.columns)} columns, {target}.", "", "Found:"]
+    lines = [f"{table.where}: {table.row_count} rows, {len(table.columns)} columns, {target}."]
+    lines += ["", "How it was read (change it with --set):", *(f"  {line}" for line in _reading(profile))]
+    lines += ["", "Found:"]
     lines += [f"  {finding.text}" for finding in profile.findings] or ["  nothing strange."]
     lines += ["", f"Columns (values of fewer than {profile.floor} rows are held back):"]
     lines += [f"  {line}" for line in _column_lines(profile)]
@@ -56,11 +59,13 @@ def html_of(profile: Profile) -> str:
         f"<td>{escape(_values_line(facts, profile.floor))}</td></tr>"
         for facts in profile.facts
     )
+    reading = "".join(f"<li>{escape(line)}</li>" for line in _reading(profile))
     title = escape(f"What is in {profile.table.where}")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
         f"<h1>{title}</h1><p>{profile.table.row_count} rows, {len(profile.table.columns)} columns. "
         f"Values of fewer than {profile.floor} rows are held back.</p>"
+        f"<h2>How it was read</h2><ul>{reading}</ul>"
         "<h2>Found</h2><table><tr><th>weight</th><th>finding</th><th>columns</th><th>what it means, what to do</th>"
         f"<th>option of privet data draft</th></tr>{found}</table>"
         "<h2>Columns</h2><table><tr><th>column</th><th>kind</th><th>different values</th><th>values (rows)</th></tr>"
@@ -72,6 +77,14 @@ _STYLE: Final = (
     "body{font-family:sans-serif;margin:2em;max-width:75em}table{border-collapse:collapse}"
     "td,th{border:1px solid #999;padding:.3em .6em;text-align:left;vertical-align:top}"
 )
+
+
+def _reading(profile: Profile) -> list[str]:
+    """What was decided on the way; a database decides nothing."""
+    reading = profile.table.reading
+    return (
+        ["as the database gives it."] if reading is None else [str(finding) for finding in reading.findings]
+    )
 
 
 def _column_lines(profile: Profile) -> Iterator[str]:
