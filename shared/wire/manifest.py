@@ -201,7 +201,8 @@ class Manifest(WireModel):
             raise ValueError("selection: it parts records with classes, and these have none")
 
     def _check_fractional(self) -> None:
-        fractional = len(self.schema_.fractional)
+        """A job that only counts grows no tree, so there missing values are one more value."""
+        fractional = len(self.schema_.fractional) if self.tally is None else 0
         steps = fractional if self.max_depth is None else min(fractional, self.max_depth)
         wrong = [
             (self.profile != "hardened", "needs sums that every hospital opens: it is for profile hardened"),

@@ -70,7 +70,7 @@ def test_three_hospitals_grow_the_pooled_tree_and_answer_with_its_vote(
 ) -> None:
     outcome = federation.run_job(SCHEMA, files(tmp_path))
     assert outcome.statuses == {JobStatus.COMPLETE}
-    form = outcome.models["h1"].tree.to_json(with_counts=True)
+    form = outcome.models["h1"].shown_tree.to_json(with_counts=True)
     assert "weights" in json.dumps(form)
     assert oracle.faults(form, RECORDS, SETTING) == []
     assert {model.tree for model in outcome.models.values()} == {outcome.models["h1"].tree}
@@ -105,7 +105,7 @@ def test_records_in_a_database_are_counted_in_the_same_populations(
     job = federation.cloud.job(study, invited=list(THREE), criterion=criterion)
     entries = federation.wait(job, THREE)
     assert {entry.status for entry in entries.values()} == {JobStatus.COMPLETE}
-    form = federation.hospitals["h3"].model(job).tree.to_json(with_counts=True)
+    form = federation.hospitals["h3"].model(job).shown_tree.to_json(with_counts=True)
     setting = oracle.Setting(SETTING.branches, SETTING.fractional, SETTING.classes, criterion)
     assert oracle.faults(form, RECORDS, setting) == []
 

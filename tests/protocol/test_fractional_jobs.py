@@ -17,6 +17,7 @@ from shared.protocol.states import CloudState
 from shared.tree.counting import count_rows
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.wire.manifest import MAX_FRACTIONAL_STEPS
+from tests.protocol.test_secret_jobs import RULES
 from tests.protocol.test_simulation import NAMES, PATTERNS
 from tests.support import exact_fractional as oracle
 from tests.support.ledgers import course_so_far, exceeding, listen
@@ -123,6 +124,9 @@ def test_what_cannot_have_parts_of_records_says_so() -> None:
     noise = {"sigma_squared": 400, "untrusted": 1, "delta": "0.000001"}
     with pytest.raises(ValidationError, match="without noise"):
         manifest(SCHEMA, skip_known=False, noise=noise)
+    with pytest.raises(ValidationError, match="missing: fractional needs"):
+        manifest(SCHEMA, **RULES)
+    manifest(SCHEMA, max_depth=1, skip_known=False, noise=noise, tally={"kind": "histogram"})
 
 
 def test_the_number_of_parts_is_bounded_before_the_start() -> None:

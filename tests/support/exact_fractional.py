@@ -120,7 +120,7 @@ def vote(tree: dict[str, Any], row: Row, setting: Setting) -> list[Fraction]:
 
 
 def _weights_of(node: dict[str, Any]) -> list[Fraction]:
-    return [Fraction(weight) for weight in node.get("weights", node.get("counts"))]
+    return [Fraction(weight) for weight in (node["weights"] if "weights" in node else node["counts"])]
 
 
 def _label(sums: Sequence[Fraction], above: int, setting: Setting) -> int:

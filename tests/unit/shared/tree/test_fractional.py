@@ -169,7 +169,7 @@ THREE = Case(
 def test_weights_are_products_of_shares() -> None:
     """Root: a0 known in 9 of 12 records, 4 with v0 and 5 with v1, so each of the 3 others goes by 4/9 and 5/9."""
     tree = THREE.grown()
-    assert tree.root.weights == (6, 6)
+    assert tree.root.weights == (Fraction(6), Fraction(6))
     kids = tree.to_json(with_counts=True)["kids"]
     sizes = [sum(map(Fraction, kid.get("weights", kid.get("counts")))) for kid in kids]
     assert sizes == [4 + 3 * Fraction(4, 9), 5 + 3 * Fraction(5, 9)]
