@@ -1,0 +1,91 @@
+"""Every public file in its original form, by inspect's own advice and a drafted contract, to the tree others grew.
+
+No file is edited: the class column is named, measurements that the reference left out are dropped, `--apply` does what
+`privet data inspect` advises (identifiers, constants, codes for missing), and the names are the reference's.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hospital_agent.records import open_source
+from hospital_agent.records.source import DataSettings
+from privet.__main__ import run
+from shared.contract.files import contract_of
+from shared.contract.schema import schema_of_contract
+from shared.tree.export import reference_form
+from shared.tree.growing import grow
+from shared.tree.growth_rules import GrowthRules
+from tests.support.reference_data import DATA, SKIP_REASON, differences, is_available, load
+
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not is_available(), reason=SKIP_REASON)]
+
+FILES: dict[str, tuple[str, int, tuple[int, ...]]] = {
+    # reference: file, position of the class, positions of measurements that the reference leaves out
+    "balance-scale": ("balance-scale/balance-scale.data", 1, ()),
+    "breast-cancer-ljubljana": ("breast-cancer-ljubljana/breast-cancer.data", 1, ()),
+    "car-evaluation": ("car-evaluation/car.data", 7, ()),
+    "contact-lenses": ("contact-lenses/contact-lenses.arff", 5, ()),
+    "early-stage-diabetes": ("early-stage-diabetes/diabetes_data_upload.csv", 17, (1,)),
+    "kr-vs-kp": ("kr-vs-kp/kr-vs-kp.data", 37, ()),
+    "lymphography": ("lymphography/lymphography.data", 1, ()),
+    "mushroom": ("mushroom/agaricus-lepiota.data", 1, ()),
+    "play-tennis": ("play-tennis/weather.nominal.arff", 5, ()),
+    "spect-train": ("spect-heart/SPECT.train", 1, ()),
+    "thyroid-recurrence": ("thyroid-recurrence/Thyroid_Diff.csv", 17, (1,)),
+    "tic-tac-toe": ("tic-tac-toe/tic-tac-toe.data", 10, ()),
+    "vote": ("vote/house-votes-84.data", 1, ()),
+    "zoo": ("zoo/zoo.data", 18, ()),
+}
+IDENTIFIERS = {"zoo": 1}
+"""Columns that the reference leaves out and `--apply` has to find."""
+RULES = GrowthRules(min_node=1, min_child=1, max_depth=None)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_from_the_file_to_the_tree(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, target, dropped = FILES[name]
+    case = load(name)
+    names = list(case.attribute_names)
+    for position in sorted({target, *dropped, *filter(None, [IDENTIFIERS.get(name)])}):
+        names.insert(position - 1, case.schema.class_name if position == target else f"left out {position}")
+    contract_file = tmp_path / "contract.json"
+    words = ["data", "draft", str(DATA / file), "--class", str(target), "--names", ",".join(names)]
+    words += ["--apply", "--floor", "1", "-o", str(contract_file), "--json"]
+    for position in dropped:
+        words += ["--drop", str(position)]
+    assert run(words) == 0, capsys.readouterr().out
+    contract = contract_of(json.loads(contract_file.read_text()), "contract")
+    schema = schema_of_contract(contract)
+    settings = DataSettings(path=DATA / file, contract=contract)
+    snapshot = open_source(settings, tmp_path).freeze(schema, bytes(16))
+    tree = grow(schema, RULES, snapshot.count).tree
+    ours = in_order_of(reference_form(tree, schema), case.expected)
+    assert differences(ours, case.expected) == []
+
+
+def in_order_of(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any]:
+    """Our tree with its branches in the reference's order; a missing value is written `?` there."""
+    if "branches" not in ours or ours.get("attribute") != expected.get("attribute"):
+        return ours
+    branches = {"?" if value == "missing" else value: kid for value, kid in ours["branches"].items()}
+    order = [value for value in expected["branches"] if value in branches]
+    rest = [value for value in branches if value not in order]
+    sorted_branches = {
+        value: in_order_of(branches[value], expected["branches"].get(value, {})) for value in [*order, *rest]
+    }
+    return {**ours, "branches": sorted_branches}
+
+
+def test_a_wrong_tree_is_seen(tmp_path: Path) -> None:
+    """The comparison above can fail."""
+    case = load("zoo")
+    settings = replace(DataSettings(), path=case.write_csv(tmp_path / "zoo.csv", case.rows[:50]))
+    snapshot = open_source(settings, tmp_path).freeze(case.schema, bytes(16))
+    tree = grow(case.schema, RULES, snapshot.count).tree
+    assert differences(in_order_of(reference_form(tree, case.schema), case.expected), case.expected)
