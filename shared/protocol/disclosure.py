@@ -22,8 +22,10 @@ from shared.protocol.disclosure_words import (
     Party,
 )
 from shared.protocol.noise_words import noise_words
+from shared.protocol.tallies import tally_sentences
 from shared.wire.manifest import MAX_CELLS, Manifest, Profile
 from shared.wire.secret import SecretSpec
+from shared.wire.tally import TallyKind
 
 LEDGER_VERSION: Final = 1
 _GREATEST_TOLD: Final = 2**40
@@ -37,7 +39,7 @@ class Terms:
     `values`: number of values of each attribute. `hospitals`: most that may take part. `max_depth` None: no limit.
     `threshold`: holders who open a sum together; None where each hospital has the whole key. `consents`: of hospitals
     by which alone the roster may differ from an earlier one. `fractional`: indices of the attributes whose missing
-    values are fractional; their last value makes no branch.
+    values are fractional; their last value makes no branch. `tally`: what is counted in place of growing a tree.
     """
 
     profile: Profile
@@ -52,6 +54,12 @@ class Terms:
     secret: SecretSpec | None = None
     consents: int = 0
     fractional: frozenset[int] = frozenset()
+    tally: TallyKind | None = None
+
+    @property
+    def counted(self) -> Learned | None:
+        """What a job that only counts comes to; None where a tree grows."""
+        return None if self.tally is None else Learned(self.tally)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +133,8 @@ def terms_of(manifest: Manifest) -> Terms:
         noisy=manifest.noise is not None,
         secret=manifest.secret,
         consents=len(manifest.consents or ()),
-        fractional=_fractional(manifest),
+        fractional=frozenset() if manifest.tally else _fractional(manifest),
+        tally=None if manifest.tally is None else manifest.tally.kind,
     )
 
 
@@ -140,7 +149,8 @@ def _fractional(manifest: Manifest) -> frozenset[int]:
 def about(manifest: Manifest) -> dict[str, Any]:
     """What a ledger says of its job before the entries. `consents`: hospitals that let their part be told apart."""
     words = noise_words(manifest)
-    return {
+    counts = tally_sentences(manifest)
+    return ({"counts": counts} if counts else {}) | {
         "job": manifest.job,
         "study": manifest.study,
         "question": manifest.question,
@@ -255,8 +265,11 @@ def _paillier(terms: Terms) -> Iterator[Entry]:
     yield Entry(Party.HOSPITAL, sums, always, asked, "cells")
     if terms.fractional:
         yield Entry(Party.HOSPITAL, Learned.MISSING_GROUPS, always)
-    yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
-    yield Entry(Party.ASKER, Learned.PREDICTIONS, Condition.WHEN_ASKED)
+    if terms.counted is None:
+        yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
+        yield Entry(Party.ASKER, Learned.PREDICTIONS, Condition.WHEN_ASKED)
+    else:
+        yield Entry(Party.HOSPITAL, terms.counted, Condition.WHEN_DONE, asked, "cells")
     last = Learned.NOISY_COUNTS_OF_LAST if terms.noisy else Learned.COUNTS_OF_LAST
     yield Entry(Party.ALL_BUT_ONE, last, Condition.IF_POOLED, asked, "cells")
     if terms.profile == "hardened":

@@ -203,7 +203,9 @@ def _paillier(terms: Terms, course: Course) -> Iterator[Entry]:
     if terms.threshold is not None:
         yield from _forwarded(course)
     yield from _of_shrinks(terms, course)
-    if course.done:
+    if course.done and terms.counted is not None:
+        yield Entry(Party.HOSPITAL, terms.counted, Condition.WHEN_DONE, _cells(told), "cells")
+    elif course.done:
         yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
 
 

@@ -44,6 +44,8 @@ class Learned(StrEnum):
     SUMS = "sums"
     NOISY_SUMS = "noisy_sums"
     MISSING_GROUPS = "missing_groups"
+    EVALUATION = "evaluation"
+    HISTOGRAM = "histogram"
     SEALED_CONTRIBUTIONS = "sealed_contributions"
     CLASSES = "classes"
     RECORD_NUMBERS = "record_numbers"
@@ -108,6 +110,14 @@ WORDS: Final[Mapping[Learned, str]] = {
         "in these sums, records of a node counted apart by which fields they lack, of those whose missing values are "
         "fractional, in groups however small"
     ),
+    Learned.EVALUATION: (
+        "how many records of each true class end at each place of a tree that it has, summed over all hospitals, "
+        "small counts included"
+    ),
+    Learned.HISTOGRAM: (
+        "how many records each value of each attribute has in each class, summed over all hospitals, small counts "
+        "included"
+    ),
     Learned.SEALED_CONTRIBUTIONS: "the other hospitals' encrypted contributions, which no hospital can open alone",
     Learned.CLASSES: "the classes that the tree gives for its own records",
     Learned.RECORD_NUMBERS: "how many records each hospital shares",
@@ -155,6 +165,8 @@ WHY: Final[Mapping[Learned, str]] = {
     Learned.SUMS: "splits are computed from them",
     Learned.NOISY_SUMS: "splits are computed from them",
     Learned.MISSING_GROUPS: "the records of such a group go to every branch with one weight",
+    Learned.EVALUATION: "it is the result of the job: how good the tree is follows from it",
+    Learned.HISTOGRAM: "it is the result of the job: cut points are chosen by it",
     Learned.SEALED_CONTRIBUTIONS: "so that each can recompute the sum before it helps to open it",
     Learned.CLASSES: "it is the result of the job",
     Learned.RECORD_NUMBERS: "sizes of all messages follow from them",

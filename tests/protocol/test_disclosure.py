@@ -170,6 +170,8 @@ def all_terms() -> list[Terms]:
     return [
         *hardened,
         replace(base, fractional=frozenset({1})),
+        replace(base, tally="evaluation"),
+        replace(base, tally="histogram"),
         replace(base, profile="paper"),
         replace(base, profile="secret-id3", secret=secret[0]),
         *(replace(base, profile="secret-gainratio", secret=spec) for spec in secret[1:]),
