@@ -29,6 +29,22 @@ def report(
             "--evaluation", metavar="JOB", help="A job that evaluated this tree; may be given several times."
         ),
     ] = None,
+    fold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fold",
+            metavar="JOB",
+            help="A job that evaluated one fold's tree of a cross-validation; once for each fold.",
+        ),
+    ] = None,
+    site: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--site",
+            metavar="FILE",
+            help="What a hospital's `evaluate --json` printed and it handed over; may be given several times.",
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page as well.")
     ] = None,
@@ -44,7 +60,8 @@ def report(
     ] = False,
 ) -> Report:
     """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
-    from hospital_agent.models.reporting import Choices, report_of, write_page
+    from hospital_agent.models.report_parts import fold_matrices, read_site
+    from hospital_agent.models.reporting import Choices, Evidence, report_of, write_page
     from shared.evaluation.measures import Confidence
     from shared.evaluation.report_content import report_document
     from shared.evaluation.report_page import report_page
@@ -53,8 +70,13 @@ def report(
     found = shelf.get(shelf.find(model))
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
     choices = Choices(None if exact else floor, confidence)
-    results = [_evaluation(folder, job) for job in evaluation or []]
-    made = report_of(found, results, choices, version("privet"), _ledger(folder, found.id))
+    evidence = Evidence(
+        evaluations=[_evaluation(folder, job) for job in evaluation or []],
+        folds=fold_matrices(found, [_evaluation(folder, job) for job in fold or []], shelf),
+        sites=[read_site(path, found) for path in site or []],
+        fact=_ledger(folder, found.id),
+    )
+    made = report_of(found, evidence, choices, version("privet"))
     document = report_document(made)
     text = _text(document)
     if html is not None:
@@ -96,10 +118,10 @@ def _text(document: dict[str, Any]) -> str:
         f"Grown by {', '.join(about['hospitals'])}. {about['notice']}",
     ]
     for section in document["sections"]:
-        if section["id"] == "performance":
+        if section["id"] in ("performance", "hospitals"):
             lines += section["facts"]
             for table in section["tables"]:
-                if table["kind"] != "wide":
+                if not table["caption"].startswith("Each class"):
                     lines += ["", table["caption"], *_columns([table["head"], *table["rows"]])]
     lines += ["", "The whole report, with what its authors have to add: --html FILE or --json."]
     return "\n".join(lines)

@@ -11,9 +11,10 @@ from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import TallyResult
 from shared.errors import InputError
 from shared.evaluation.calibration import laplace
+from shared.evaluation.confusion import Confusion
 from shared.evaluation.judging import Judgement, judge
 from shared.evaluation.measures import CONFIDENCE_95, Confidence
-from shared.evaluation.report_subject import Judged, Report, Subject
+from shared.evaluation.report_subject import Judged, Report, SiteResult, Subject
 from shared.evaluation.table import Counts, leaf_table, resubstitution
 from shared.protocol.disclosure import Entry
 from shared.protocol.expiry import day_of
@@ -29,22 +30,32 @@ class Choices:
     confidence: Confidence = CONFIDENCE_95
 
 
-def report_of(
-    model: Model,
-    evaluations: Sequence[TallyResult],
-    choices: Choices,
-    version: str,
-    fact: Iterable[Entry] | None = None,
-) -> Report:
-    """The report on a model.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a report rests on besides the model.
 
-    Args: evaluations: of this model. version: of Privet. fact: entries of its fact ledger, None where it is not here.
-    Raises: InputError: an evaluation of another tree.
+    `evaluations`: of this model's tree. `folds`, `sites`: see `report_parts`.
+
+    `fact`: the entries of the job's fact ledger, None where only the forecast is known.
     """
-    judged = [_judged(model, result, choices) for result in evaluations]
+
+    evaluations: Sequence[TallyResult] = ()
+    folds: Sequence[Confusion] = ()
+    sites: Sequence[SiteResult] = ()
+    fact: Sequence[Entry] | None = None
+
+
+def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) -> Report:
+    """The report on a model. Args: version: of Privet. Raises: InputError: an evaluation of another tree."""
+    judged = [_judged(model, result, choices) for result in evidence.evaluations]
     training = _training(model, choices)
     return Report(
-        _subject(model, version, fact), judged if training is None else [*judged, training], choices.floor
+        _subject(model, version, evidence.fact),
+        judged if training is None else [*judged, training],
+        choices.floor,
+        choices.confidence,
+        evidence.folds,
+        evidence.sites,
     )
 
 

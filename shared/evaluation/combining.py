@@ -1,4 +1,4 @@
-"""Several tables of one question: folds of a cross-validation, or one table a left-out hospital.
+"""Several tables of one question: the folds of a cross-validation, or the hospitals one by one.
 
 Pooled measures come from the sum of confusion matrices, never from averaging; mean and spread over the parts stand
 beside them, because they answer another question: how much a single training would have varied.
@@ -7,7 +7,7 @@ beside them, because they answer another question: how much a single training wo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from shared.evaluation.confusion import (
     matthews,
     mean_f1,
 )
+from shared.evaluation.floors import shown
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure
 
 COMBINED: Final[Mapping[str, Callable[[Confusion, Confidence], Measure]]] = {
@@ -49,14 +50,18 @@ class Spread:
     most: float | None
     defined: int
 
-    def to_json(self) -> dict[str, Any]:
-        """The plain form."""
+    def to_json(self, floor: int | None = None, confidence: Confidence = CONFIDENCE_95) -> dict[str, Any]:
+        """The plain form. Args: floor: with one, everything is told in hundredths (`floors`)."""
+
+        def told(value: float | None) -> float | None:
+            return value if value is None or floor is None else round(value, 2)
+
         return {
-            "pooled": self.pooled.to_json(),
-            "mean": self.mean,
-            "standard_deviation": self.deviation,
-            "least": self.least,
-            "most": self.most,
+            "pooled": shown(self.pooled, floor, confidence).to_json(),
+            "mean": told(self.mean),
+            "standard_deviation": told(self.deviation),
+            "least": told(self.least),
+            "most": told(self.most),
             "parts_with_a_value": self.defined,
         }
 
@@ -83,24 +88,13 @@ def over_parts(matrices: Sequence[Confusion], confidence: Confidence = CONFIDENC
     }
 
 
-def by_hospital(
-    matrices: Mapping[str, Confusion],
-    consenting: frozenset[str],
-    confidence: Confidence = CONFIDENCE_95,
-) -> dict[str, dict[str, Measure] | None]:
-    """The measures of each left-out hospital, in the order of their names; None for one that is not shown.
+def may_be_shown(shown: Collection[str], pooled_over: Collection[str]) -> bool:
+    """Whether the results of these hospitals may stand beside the pooled one.
 
-    A hospital is shown only with its consent. The pooled result less those that are shown tells of the others together:
-    where these would be one or two, nobody is shown.
+    The pooled result less those that are shown tells of the others together, so these are three or more, or nobody.
     """
-    hidden = set(matrices) - consenting
-    shown = set(matrices) - hidden if not hidden or len(hidden) >= FEWEST_HIDDEN else set()
-    return {
-        hospital: {name: measure(matrices[hospital], confidence) for name, measure in COMBINED.items()}
-        if hospital in shown
-        else None
-        for hospital in sorted(matrices)
-    }
+    hidden = len(set(pooled_over) - set(shown))
+    return hidden == 0 or hidden >= FEWEST_HIDDEN
 
 
 def _spread(whole: Measure, parts: Sequence[float | None]) -> Spread:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
+from shared.evaluation.combining import may_be_shown
+from shared.evaluation.comparing import Paired
+from shared.evaluation.confusion import Confusion
 from shared.evaluation.judging import Judgement
+from shared.evaluation.measures import CONFIDENCE_95, Confidence
 from shared.tree.model import Tree
 from shared.tree.schema import Schema
 
 Disclosure = Literal["class", "probability", "counts"]
-JudgedOn = Literal["training", "held-out", "mixed", "folds", "own"]
-"""On which records: those of the training, others held out at all hospitals, both mixed, each fold's by a tree of the
-others, or those of the hospital that writes the report."""
+JudgedOn = Literal["training", "held-out", "mixed"]
+"""On which records: those of the training, others held out at all hospitals, or both mixed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,38 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
+class SiteResult:
+    """What one hospital handed over of its own: the tree on its records, and beside it a tree of its own.
+
+    `on`: which of its records: test, train or all. `own`: the tree that it grew on its own records alone; `paired`: the
+    two on the same records, this report's tree first.
+    """
+
+    hospital: str
+    on: str
+    matrix: Confusion
+    own: Confusion | None = None
+    paired: Paired | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """A report ready to be written. `floor`: None where it is for the hospital's own eyes only.
 
-    `by_hospital`: measures of hospitals that show their own, by name; None for one that does not.
+    `folds`: of a cross-validation of the same study, one matrix a fold. `sites`: of hospitals that handed over theirs.
     """
 
     subject: Subject
     judged: Sequence[Judged]
     floor: int | None
-    by_hospital: Mapping[str, Any] | None = None
+    confidence: Confidence = CONFIDENCE_95
+    folds: Sequence[Confusion] = ()
+    sites: Sequence[SiteResult] = ()
+
+    @property
+    def shown_sites(self) -> Sequence[SiteResult]:
+        """Those that may stand beside the pooled results; in a shared report none by which one or two others follow."""
+        names = [site.hospital for site in self.sites]
+        if self.floor is not None and not all(may_be_shown(names, entry.hospitals) for entry in self.judged):
+            return ()
+        return self.sites

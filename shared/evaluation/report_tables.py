@@ -89,15 +89,50 @@ def confusion_table(entry: Mapping[str, Any]) -> Table:
     )
 
 
-def hospital_table(by_hospital: Mapping[str, Any]) -> Table:
-    """One line a hospital; of one that does not show its own, only that."""
-    names = next((list(found) for found in by_hospital.values() if found), [])
+def fold_table(spreads: Mapping[str, Any], folds: int) -> Table:
+    """Measures of a cross-validation, pooled and over the folds. Args: spreads: their plain form by name."""
     rows = tuple(
-        (hospital, *(_short(found[name].to_json()) if found else "not shown" for name in names))
-        for hospital, found in by_hospital.items()
+        (
+            MEASURE_NAMES[name],
+            _short(found["pooled"]),
+            *(_number(found[part]) for part in ("mean", "standard_deviation", "least", "most")),
+        )
+        for name, found in spreads.items()
     )
+    head = ("measure", "all folds pooled", "mean of folds", "standard deviation", "least", "most")
+    return Table(f"Cross-validation with {folds} folds", head, rows, "wide")
+
+
+def hospital_table(sites: Sequence[Mapping[str, Any]]) -> Table:
+    """One line a hospital that handed over its own result."""
+    names = list(sites[0]["measures"]) if sites else []
+    rows = tuple(
+        (site["hospital"], site["on"], str(site["records"]), *(_short(site["measures"][n]) for n in names))
+        for site in sites
+    )
+    head = ("hospital", "of its records", "records", *(MEASURE_NAMES[name] for name in names))
+    return Table("Hospitals that handed over their own result", head, rows, "wide")
+
+
+def joining_table(sites: Sequence[Mapping[str, Any]]) -> Table:
+    """What joining brought to each hospital that compared the joint tree with one of its own."""
+    rows = tuple(
+        (
+            site["hospital"],
+            _short(site["measures"]["accuracy"]),
+            _short(site["joining"]["own_accuracy"]),
+            _short(site["joining"]["difference"]),
+            _number(site["joining"]["mcnemar_p"]),
+        )
+        for site in sites
+        if site["joining"] is not None
+    )
+    head = ("hospital", "accuracy of the joint tree", "of its own tree", "difference", "McNemar's p")
     return Table(
-        "Hospitals that show their own result", ("hospital", *(MEASURE_NAMES[n] for n in names)), rows
+        "What joining brought: the joint tree and each hospital's own, on the same records",
+        head,
+        rows,
+        "wide",
     )
 
 
@@ -145,3 +180,7 @@ def _short(found: Mapping[str, Any]) -> str:
     return f"{found['value']:.3f}" + (
         "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
     )
+
+
+def _number(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.3f}"

@@ -38,8 +38,6 @@ JUDGED_ON: Final[Mapping[str, str]] = {
     "training": "the records it was grown on (resubstitution: optimistic)",
     "held-out": "records held out from growing, at all hospitals together",
     "mixed": "records of which some were grown on (optimistic)",
-    "folds": "each fold by a tree grown on the others",
-    "own": "records of this hospital alone",
 }
 
 TO_FILL: Final[Mapping[str, tuple[str, ...]]] = {

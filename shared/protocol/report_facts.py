@@ -83,13 +83,13 @@ def judged_on(
     if len(divisions) > 1:
         return "mixed"
     ((_, parts),) = divisions
-    used, seen = _parts(grown, parts), _parts(judged, parts)
+    used, seen = parts_of(grown, parts), parts_of(judged, parts)
     if not used & seen:
         return "held-out"
     return "training" if used == seen and grown_at == judged_at else "mixed"
 
 
-def _parts(selection: SelectionSpec | None, parts: int) -> frozenset[int]:
+def parts_of(selection: SelectionSpec | None, parts: int) -> frozenset[int]:
     """The parts of a division that a job takes."""
     everything = frozenset(range(parts))
     if selection is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from hospital_agent.models.tallies import TallyResult, cabinet_of
 from privet.__main__ import run
 from shared.protocol.report_facts import judged_on
 from shared.protocol.tallies import evaluation_schema
-from shared.tree.model import Leaf, Tree
+from shared.tree.model import Leaf, Split, Tree
+from shared.tree.schema import Schema
 from shared.tree.tallying import tables_of
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
@@ -49,26 +51,20 @@ def folder_with(tmp_path: Path, **changes: object) -> Path:
     return folder
 
 
-def _proof(model: Any, tree: Tree) -> Any:
+def _proof(model: Any, tree: Tree, **changes: object) -> Any:
     target = ClassSpec(name="diagnosis", labels=list(CLASSES))
-    return model_of(
-        PARTIES,
-        job="cd" * 16,
-        schema=evaluation_schema(target, tree.node_count).model_dump(mode="json", by_alias=True),
-        max_depth=1,
-        tally={
-            "kind": "evaluation",
-            "model": model.id,
-            "tree_sha256": tree.sha256,
-            "places": tree.node_count,
-        },
-        selection={"seed": SEED, "parts": 10, "first": 0, "last": 3, "use": "test"},
-    )
+    asked = {"kind": "evaluation", "model": model.id, "tree_sha256": tree.sha256, "places": tree.node_count}
+    fields: dict[str, object] = {
+        "job": "cd" * 16,
+        "schema": evaluation_schema(target, tree.node_count).model_dump(mode="json", by_alias=True),
+        "max_depth": 1,
+        "tally": asked,
+        "selection": {"seed": SEED, "parts": 10, "first": 0, "last": 3, "use": "test"},
+    }
+    return model_of(PARTIES, **{**fields, **changes})
 
 
 def _tables(tree: Tree) -> Any:
-    from shared.tree.schema import Schema
-
     target = ClassSpec(name="diagnosis", labels=list(CLASSES))
     schema = evaluation_schema(target, tree.node_count)
     rest = dict(AT_LEAF)
@@ -146,16 +142,87 @@ def test_the_study_decides_which_curves_and_counts_are_told(
 def test_an_evaluation_of_another_tree_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_with(tmp_path)
     ring = Keyring.open(folder)
-    cabinet = cabinet_of(folder, ring.identity.public, PARTIES.root)
-    result = cabinet.get("cd" * 16)
-    other = result.manifest.model_copy(
-        update={"tally": result.manifest.tally.model_copy(update={"tree_sha256": "0" * 64})}  # type: ignore[union-attr]
-    )
-    assert other.tally is not None
-    proof = _proof(model_of(PARTIES), Tree(model_of(PARTIES).shown_tree.root.kids[0]))  # type: ignore[union-attr]
-    cabinet.put(TallyResult(proof, _tables(Tree(model_of(PARTIES).shown_tree.root.kids[0]))), ring.identity)  # type: ignore[union-attr]
+    root = model_of(PARTIES).shown_tree.root
+    assert isinstance(root, Split)
+    other = Tree(root.kids[1])
+    result = TallyResult(_proof(model_of(PARTIES), other), _tables(other))
+    cabinet_of(folder, ring.identity.public, PARTIES.root).put(result, ring.identity)
     problem = report(capsys, folder, "ab", "--evaluation", "cd", code=3)
     assert "did not evaluate that tree" in problem["detail"]
+
+
+def site_file(path: Path, hospital: str, tree: Tree, right: int, **own: Any) -> Path:
+    """What `evaluate --json` prints at a hospital, of `right` records and two wrong ones."""
+    nodes = [[0] * 4 for _ in range(tree.node_count)]
+    place, leaf = next((n, x) for n, x in enumerate(tree.nodes()) if isinstance(x, Leaf))
+    nodes[place][leaf.label] = right
+    nodes[place][(leaf.label + 1) % 4] = 2
+    document = {
+        "kind": "local",
+        "tree_sha256": tree.sha256,
+        "classes": list(CLASSES),
+        "hospitals": [hospital],
+        "use": "test",
+        "nodes": nodes,
+    }
+    path.write_text(json.dumps(document | own))
+    return path
+
+
+def test_results_that_hospitals_handed_over_and_what_joining_brought(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(tmp_path)
+    tree = model_of(PARTIES).shown_tree
+    own = {
+        "own_tree": {"tree_sha256": "0" * 64, "nodes": [[9, 1, 0, 0]], "answers": [0]},
+        "paired": {"both_right": 7, "only_joint_right": 1, "only_own_right": 2, "neither_right": 0},
+    }
+    files = [site_file(tmp_path / f"h{n}.json", f"h{n}", tree, 8 + n, **own) for n in (1, 2, 3)]
+    sites = [word for file in files for word in ("--site", file)]
+    document = report(capsys, folder, "ab", *sites, "--exact")
+    (first, *_) = document["hospitals"]
+    assert (first["hospital"], first["on"], first["records"]) == ("h1", "test", 11)
+    assert first["measures"]["accuracy"]["value"] == pytest.approx(9 / 11)
+    assert first["joining"]["own_accuracy"]["value"] == 0.9
+    assert first["joining"]["difference"]["value"] == pytest.approx(-0.1)
+    assert first["joining"]["mcnemar_p"] == 1
+    captions = [table["caption"] for table in section(document, "hospitals")["tables"]]
+    assert any("What joining brought" in caption for caption in captions)
+    shared = report(capsys, folder, "ab", *sites)
+    assert [site["records"] for site in shared["hospitals"]] == [10, 10, 15]
+    assert shared["hospitals"][0]["measures"]["accuracy"]["value"] == 0.8, (
+        "two wrong stand for all below the floor"
+    )
+    alone = report(capsys, folder, "ab", *sites[:2])
+    assert alone["hospitals"] == [], "the pooled result less one of three tells of two"
+    assert "one or two hospitals" in section(alone, "hospitals")["facts"][0]
+    (tmp_path / "other.json").write_text('{"kind": "local"}')
+    problem = report(capsys, folder, "ab", "--site", tmp_path / "other.json", code=3)
+    assert "not what a hospital's own evaluation prints" in problem["detail"]
+
+
+def test_folds_are_pooled_if_they_divide_the_records(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(tmp_path)
+    ring = Keyring.open(folder)
+    shelf = shelf_of(folder, ring.identity.public, PARTIES.root)
+    cabinet = cabinet_of(folder, ring.identity.public, PARTIES.root)
+    for fold in range(3):
+        chosen = {"seed": SEED, "parts": 3, "first": fold, "last": fold + 1}
+        model = model_of(PARTIES, job=f"{fold}a" * 16, selection={**chosen, "use": "train"})
+        shelf.put(model, ring.identity)
+        proof = _proof(model, model.shown_tree, job=f"{fold}b" * 16, selection={**chosen, "use": "test"})
+        cabinet.put(TallyResult(proof, _tables(model.shown_tree)), ring.identity)
+    words = [word for fold in range(3) for word in ("--fold", f"{fold}b")]
+    document = report(capsys, folder, "ab", *words, "--exact")
+    found = document["cross_validation"]["accuracy"]
+    assert found["pooled"]["value"] == found["mean"] == pytest.approx(32 / 37)
+    assert (found["standard_deviation"], found["parts_with_a_value"]) == (0, 3)
+    problem = report(capsys, folder, "ab", "--fold", "0b", "--fold", "0b", code=3)
+    assert "one part twice" in problem["detail"]
+    assert "two divisions" in report(capsys, folder, "ab", "--fold", "0b", "--fold", "cd", code=3)["detail"]
 
 
 class _Page(HTMLParser):
@@ -228,8 +295,6 @@ def test_as_text_the_measures_stand_in_columns(tmp_path: Path, capsys: pytest.Ca
 def test_a_tree_that_is_not_here_is_reported_without_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from dataclasses import replace
-
     folder = folder_with(tmp_path)
     ring = Keyring.open(folder)
     shelf = shelf_of(folder, ring.identity.public, PARTIES.root)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from shared.errors import InputError
 from shared.evaluation.binomial import beta_quantile, binomial_tail
 from shared.evaluation.calibration import bins_of, recalibration
-from shared.evaluation.combining import by_hospital, over_parts, pooled
+from shared.evaluation.combining import may_be_shown, over_parts, pooled
 from shared.evaluation.comparing import Paired, baseline, compare
 from shared.evaluation.confusion import Confusion, accuracy, f1, kappa, matthews, sensitivity
 from shared.evaluation.deciding import cheapest, decide, net_benefit, threshold_of
@@ -211,14 +211,16 @@ def test_folds_are_pooled_and_told_with_their_spread() -> None:
         pooled([])
 
 
-def test_a_hospital_is_shown_with_its_consent_and_where_its_absence_tells_of_nobody() -> None:
-    matrices = dict.fromkeys(("h1", "h2", "h3", "h4", "h5"), TWO)
-    shown = by_hospital(matrices, frozenset({"h1", "h2"}))
-    assert [name for name, found in shown.items() if found] == ["h1", "h2"]
-    assert not any(by_hospital(matrices, frozenset({"h1", "h2", "h3"})).values()), (
-        "the pooled less three is two"
-    )
-    assert all(by_hospital(matrices, frozenset(matrices)).values())
+def test_hospitals_are_shown_where_the_rest_of_the_pooled_result_tells_of_three_or_nobody() -> None:
+    everybody = ("h1", "h2", "h3", "h4", "h5")
+    assert [may_be_shown(everybody[:count], everybody) for count in range(6)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_a_mean_of_perfect_shares_still_has_a_width() -> None:

@@ -1,0 +1,122 @@
+"""What a report takes from other jobs and from single hospitals: folds of a cross-validation, handed-over results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from hospital_agent.files import read_file
+from hospital_agent.models.model import Model
+from hospital_agent.models.shelf import Shelf
+from hospital_agent.models.tallies import TallyResult
+from shared.errors import InputError
+from shared.evaluation.comparing import Paired
+from shared.evaluation.confusion import Confusion
+from shared.evaluation.report_subject import SiteResult
+from shared.evaluation.table import leaf_table
+from shared.protocol.report_facts import judged_on, parts_of
+
+_MAX_SITE_BYTES = 2**26
+
+
+def fold_matrices(model: Model, results: Iterable[TallyResult], shelf: Shelf) -> list[Confusion]:
+    """One matrix a fold. Args: results: evaluations of the folds' trees, whose models are on the shelf.
+
+    Raises: InputError: another study or other classes, records that their tree was grown on, or a part judged twice.
+    """
+    matrices: list[Confusion] = []
+    seen: set[tuple[str, int, int]] = set()
+    for result in results:
+        grown = _grown(model, result, shelf)
+        selection = result.manifest.selection
+        if selection is None or _on(grown, result) != "held-out":
+            raise _refused(result, "its tree was grown on some of the records that it judged")
+        parts = {(selection.seed, selection.parts, part) for part in parts_of(selection, selection.parts)}
+        if parts & seen or len({(seed, count) for seed, count, _ in parts | seen}) > 1:
+            raise _refused(result, "the folds do not divide the records: one part twice, or two divisions")
+        seen |= parts
+        classes = model.schema.classes
+        matrices.append(Confusion.of(leaf_table(grown.shown_tree, classes, result.places(grown.shown_tree))))
+    return matrices
+
+
+def _grown(model: Model, result: TallyResult, shelf: Shelf) -> Model:
+    asked = result.manifest.tally
+    if asked is None or asked.model is None:
+        raise _refused(result, "it evaluated no tree")
+    grown = shelf.get(asked.model)
+    if (grown.manifest.study, grown.schema.classes) != (model.manifest.study, model.schema.classes):
+        raise _refused(result, "its tree is of another study")
+    if grown.tree_sha256 != asked.tree_sha256:
+        raise _refused(result, "its tree is not the one on the shelf")
+    return grown
+
+
+def _on(grown: Model, result: TallyResult) -> str:
+    return judged_on(
+        grown.manifest.selection,
+        result.manifest.selection,
+        frozenset(grown.hospitals),
+        frozenset(result.proof.hospitals),
+    )
+
+
+def _refused(result: TallyResult, reason: str) -> InputError:
+    return InputError(
+        f"this job is no fold of a cross-validation: {reason}",
+        where=f"job {result.job}",
+        remedy="Give one evaluation of held-out records for each fold, of trees of this study.",
+    )
+
+
+def read_site(path: Path, model: Model) -> SiteResult:
+    """A file that `privet agent evaluate MODEL --json` printed at a hospital.
+
+    Raises: InputError: another form, or about another tree.
+    """
+    raw = read_file(path, max_bytes=_MAX_SITE_BYTES, remedy="Name what evaluate --json printed.")
+    try:
+        data: dict[str, Any] = json.loads(raw)
+        about = data["kind"], data["tree_sha256"], tuple(data["classes"])
+        (hospital,) = data["hospitals"]
+        use = str(data["use"])
+        counts = {place: tuple(row) for place, row in enumerate(data["nodes"])}
+        own = None if "own_tree" not in data else _matrix(model, data["own_tree"])
+        paired = None if "paired" not in data else _paired(data["paired"])
+    except (ValueError, KeyError, TypeError, RecursionError, IndexError):
+        raise InputError(
+            "not what a hospital's own evaluation prints",
+            where=str(path),
+            remedy="Have the hospital run: privet agent evaluate DIR MODEL --json > FILE",
+        ) from None
+    if about != ("local", model.tree_sha256, model.schema.classes):
+        raise InputError(
+            "this is not a hospital's own evaluation of this tree",
+            where=str(path),
+            remedy="Have the hospital run evaluate for this model.",
+        )
+    matrix = Confusion.of(leaf_table(model.shown_tree, model.schema.classes, counts))
+    return SiteResult(str(hospital), use, matrix, own, paired)
+
+
+def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
+    """The matrix of a tree that is told by its counts and answers alone."""
+    size = len(model.schema.classes)
+    cells = [[0] * size for _ in range(size)]
+    for row, answer in zip(tree["nodes"], tree["answers"], strict=True):
+        for true, count in enumerate(row):
+            if type(count) is not int or count < 0:
+                raise ValueError("count")
+            if count:
+                cells[true][answer] += count
+    return Confusion(model.schema.classes, tuple(map(tuple, cells)))
+
+
+def _paired(data: dict[str, Any]) -> Paired:
+    names = ("both_right", "only_joint_right", "only_own_right", "neither_right")
+    counts = [data[name] for name in names]
+    if any(type(count) is not int or count < 0 for count in counts):
+        raise ValueError("count")
+    return Paired(*counts)
