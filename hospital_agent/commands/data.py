@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import contract_checking, contracting, profiling
+from hospital_agent.commands import contract_checking, contracting, flattening, profiling
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
 )
 app.command("inspect")(profiling.inspect)
+app.command("flatten")(flattening.flatten)
 app.command("draft")(contracting.draft)
 app.command("merge")(contracting.merge)
 app.command("check")(contract_checking.check)
