@@ -24,8 +24,10 @@ _ERROR_ROOTS: Final = (
     ("psycopg", "Error"),
 )
 _OUTAGES: Final = (("duckdb", "IOException"), ("psycopg", "OperationalError"), ("psycopg", "InterfaceError"))
-_DUCKDB_OPTIONS: Final = {"read_only": True, "autoinstall_known_extensions": False}
-"""Nothing is written into the hospital's database, and nothing fetched over the network."""
+_DUCKDB_OPTIONS: Final = {"autoinstall_known_extensions": False}
+"""Nothing is fetched over the network."""
+_IN_MEMORY: Final = ("duckdb://", "duckdb://:memory:")
+"""No database at all: the query names files, such as `SELECT * FROM read_parquet('/data/*.parquet')`."""
 
 
 def ibis() -> Any:
@@ -68,7 +70,7 @@ def place(settings: DataSettings) -> str:
 
 def _connect(settings: DataSettings) -> Any:
     url = settings.url or ""
-    options = _DUCKDB_OPTIONS if url.startswith("duckdb:") else {}
+    options = _duckdb_options(url) if url.startswith("duckdb:") else {}
     engine = ibis()
     failures: tuple[type[Exception], ...] = (OSError, *_errors(_ERROR_ROOTS))
     try:
@@ -84,6 +86,11 @@ def _connect(settings: DataSettings) -> Any:
             f"data settings, url: the database cannot be opened ({type(error).__name__}). "
             "See that it runs, and check the URL."
         ) from None
+
+
+def _duckdb_options(url: str) -> dict[str, bool]:
+    """Nothing is written into the hospital's database; one in memory can only be opened for writing."""
+    return _DUCKDB_OPTIONS | ({} if url in _IN_MEMORY else {"read_only": True})
 
 
 def _records(connection: Any, settings: DataSettings) -> Any:
