@@ -224,6 +224,7 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
 def _offer_document(entry: JobEntry) -> dict[str, Any]:
     from hospital_agent.daemon.casework import manifest_of
     from shared.protocol.noise_words import noise_words
+    from shared.protocol.tallies import tally_sentences
 
     manifest = manifest_of(entry)
     noise = noise_words(manifest)
@@ -244,6 +245,7 @@ def _offer_document(entry: JobEntry) -> dict[str, Any]:
         "class": manifest.schema_.class_.name,
         "expires": manifest.expires,
         "study_sha256": manifest.study_sha256,
+        "counts": tally_sentences(manifest),
         "consents": sorted({signed.consent.hospital for signed in manifest.consents or ()}),
         "noise": None
         if noise is None
@@ -270,8 +272,13 @@ def _offer_text(offer: dict[str, Any]) -> str:
         f"  predictions show {offer['disclosure']}; tree published: {'yes' if offer['publish_tree'] else 'no'}\n"
         f"{_secret_text(offer)}"
         f"{_noise_text(offer)}"
+        f"{_counts_text(offer)}"
         f"  uses {', '.join(offer['attributes'])}; class {offer['class']}"
     )
+
+
+def _counts_text(offer: dict[str, Any]) -> str:
+    return "".join(f"  {sentence}\n" for sentence in offer["counts"])
 
 
 def _noise_text(offer: dict[str, Any]) -> str:

@@ -56,4 +56,9 @@ def narrower(policy: Policy, document: StudyDocument, own: str) -> list[str]:
             "jobs that grow a tree, since missing values are fractional and allow_fractional is off",
         ),
     ]
+    said += [
+        f"jobs that only count ({kind})"
+        for kind in document.tallies or ()
+        if not getattr(policy, f"allow_{kind}")
+    ]
     return said + [text for narrow, text in declined if narrow]

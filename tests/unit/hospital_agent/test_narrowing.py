@@ -36,6 +36,8 @@ def test_a_document_of_the_defaults_is_allowed_by_the_default_policy() -> None:
         ({"disclosure": "class"}, {}, "show probability"),
         ({}, {"publish_tree": True}, "published"),
         ({"studies": ["another"]}, {}, "does not name this study"),
+        ({"allow_evaluation": False}, {"tallies": ["evaluation"]}, "only count (evaluation)"),
+        ({"allow_histogram": False}, {"tallies": ["histogram"]}, "only count (histogram)"),
         ({}, {"profiles": ["hardened", "paper"], "synthetic": True}, "profile paper"),
         ({}, SECRET, "jobs on secret shares"),
         ({"allow_secret_modes": True, "may_compute": False}, SECRET, "may not compute"),

@@ -20,6 +20,13 @@ SCHEMA = {
 }
 
 
+HISTOGRAM: dict[str, object] = {"max_depth": 1, "tally": {"kind": "histogram"}}
+EVALUATION: dict[str, object] = {
+    "max_depth": 1,
+    "tally": {"kind": "evaluation", "model": "ab" * 16, "tree_sha256": "cd" * 32, "places": 3},
+}
+
+
 def manifest(**changes: object) -> Manifest:
     fields: dict[str, object] = {
         "job": "ab" * 16,
@@ -67,6 +74,10 @@ def test_the_protocols_defaults_pass_the_default_policy() -> None:
         ({"disclosure": "probability"}, {"disclosure": "class"}, None),
         ({}, {"publish_tree": True}, "declined"),
         ({"allow_publish_tree": True}, {"publish_tree": True}, None),
+        ({}, HISTOGRAM, None),
+        ({"allow_histogram": False}, HISTOGRAM, "declined"),
+        ({"allow_evaluation": False}, HISTOGRAM, None),
+        ({"allow_evaluation": False}, EVALUATION, "declined"),
         ({"studies": ["other"]}, {}, "declined"),
         ({"studies": ["fever-study"]}, {}, None),
     ],

@@ -10,6 +10,7 @@ from shared.crypto.identity import IdentityKey
 from shared.errors import ErrorCode, PeerError
 from shared.ids import CLOUD, AgentId
 from shared.protocol.governing import outside, sign_answer, sign_study, verify_answer, verify_study
+from shared.protocol.tallies import evaluation_schema
 from shared.wire.noise import NoiseSpec
 from shared.wire.study import SignedStudy, StudyAnswer, StudyDocument
 from tests.support.clinic import SCHEMA
@@ -107,6 +108,26 @@ def test_another_schema_is_outside() -> None:
     assert "other attributes" in str(outside(study, other))
 
 
+def test_jobs_may_only_count_what_the_document_names() -> None:
+    spec = evaluation_schema(document(PARTIES).schema_.class_, 9)
+    plain = spec.model_dump(mode="json", by_alias=True)
+    evaluation = {"kind": "evaluation", "model": "ab" * 16, "tree_sha256": "cd" * 32, "places": 9}
+    cases = [
+        (["evaluation"], evaluation, plain, None),
+        (["evaluation", "histogram"], {"kind": "histogram"}, SCHEMA, None),
+        (["evaluation"], {"kind": "histogram"}, SCHEMA, "only count (histogram)"),
+        (None, evaluation, plain, "only count (evaluation)"),
+        (["evaluation"], evaluation, SCHEMA, "other attributes"),
+        (["evaluation"], {**evaluation, "places": 8}, plain, "other attributes"),
+        (["histogram"], {"kind": "histogram"}, plain, "other attributes"),
+    ]
+    for allowed, tally, schema, told in cases:
+        study = document(PARTIES, tallies=allowed)
+        rules = job_of(PARTIES, study, max_depth=1).model_dump(exclude={"schema_"}, exclude_none=True)
+        reason = outside(study, PARTIES.manifest(schema, **{**rules, "tally": tally}))
+        assert reason is None if told is None else told in str(reason), (allowed, tally, reason)
+
+
 def test_noise_may_be_more_and_not_less() -> None:
     wanted = NoiseSpec(sigma_squared=400)
     study = document(PARTIES, noise=wanted)
@@ -185,6 +206,8 @@ def test_fields_that_came_later_leave_a_hash_as_it_was() -> None:
     manifest = PARTIES.manifest(SCHEMA).canonical()
     assert b"study_sha256" not in manifest
     assert b"consents" not in manifest
+    assert b"tallies" not in raw
+    assert not any(name in manifest for name in (b"tally", b"selection"))
 
 
 def answer(**changes: Any) -> StudyAnswer:

@@ -49,6 +49,8 @@ def text(own: str = "h1", **changes: Any) -> str:
         ({"min_child": 13}, "at least 13"),
         ({"max_depth": None}, "any depth"),
         ({"max_jobs": 3}, "at most 3 jobs"),
+        ({"tallies": ["evaluation"]}, "how good a tree is"),
+        ({"tallies": ["evaluation", "histogram"]}, "from which cut points can be chosen"),
         ({}, "Cannot be undone"),
         ({}, "policy file"),
     ],
