@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
 
 HOSPITALS = ("h1", "h2", "h3")
 CASES = names("gain-ratio") if is_available() else []
-C45 = {"criteria": ["c45"], "criterion": "c45"}
+C45: dict[str, Any] = {"criteria": ["c45"], "criterion": "c45"}
 CONTACT_LENSES = {
     "attribute": "tear-prod-rate",
     "branches": {

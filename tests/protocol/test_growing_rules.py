@@ -57,7 +57,7 @@ RULES: list[tuple[dict[str, Any], dict[str, Any]]] = [
         {"criterion": "c45", "class_weights": (3, 1), "pruning": Pruning("pessimistic")},
     ),
 ]
-FULL = {"min_node": 1, "min_child": 1, "max_depth": None}
+FULL: dict[str, Any] = {"min_node": 1, "min_child": 1, "max_depth": None}
 
 
 def world(**changes: Any) -> World:
