@@ -73,21 +73,26 @@ def check_agent(folder: Path) -> None:
 
 
 def check_together(url: str, folders: Mapping[str, Path], job: str) -> None:
-    """Of a job that is over: the cloud and each hospital hold the same messages, each once, none lost."""
+    """Of a job that is over: the cloud and each hospital hold the same messages, each once, none lost.
+
+    What the cloud refused and kept, its sender knows as refused.
+    """
     engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:", 1), poolclass=NullPool)
     with engine.connect() as connection:
         taken = _rows(
-            connection, "SELECT sender, seq, type, sha256 FROM messages_in WHERE job = :job", job=job
+            connection, "SELECT sender, seq, type, refused FROM messages_in WHERE job = :job", job=job
         )
     engine.dispose()
     for name, folder in folders.items():
         with closing(sqlite3.connect(folder / JOURNAL_FILE)) as journal:
-            own = journal.execute(
-                "SELECT seq, type FROM outbox WHERE job = ? AND state = 'sent'", (job,)
-            ).fetchall()
+            own = journal.execute("SELECT state, seq, type FROM outbox WHERE job = ?", (job,)).fetchall()
             waiting = journal.execute("SELECT count(*) FROM outbox WHERE state = 'pending'").fetchone()[0]
-        at_cloud = sorted((row.seq, row.type) for row in taken if row.sender == name)
-        assert sorted(own) == at_cloud, f"{name} has sent {sorted(own)}, the cloud has {at_cloud}"
+        sent = sorted(rest for state, *rest in own if state == "sent")
+        at_cloud = sorted([row.seq, row.type] for row in taken if row.sender == name and row.refused is None)
+        assert sent == at_cloud, f"{name} has sent {sent}, the cloud has {at_cloud}"
+        refused = [[row.seq, row.type] for row in taken if row.sender == name and row.refused is not None]
+        known = [rest for state, *rest in own if state == "refused"]
+        assert all(one in known for one in refused), f"{name} knows {known} as refused, the cloud {refused}"
         assert waiting == 0, f"{name} still has {waiting} messages to send"
 
 
