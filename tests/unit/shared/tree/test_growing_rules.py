@@ -162,7 +162,7 @@ def test_floors_are_of_records_whatever_they_weigh() -> None:
 
 
 def test_a_weight_turns_the_majority() -> None:
-    rows: list[Row] = [(0, 0, 0, 0, 0, 0, 0)] * 5 + [(0, 0, 0, 0, 0, 0, 1)] * 3
+    rows: list[Row] = [(0, 0, 0, 0, 0, 0, int(k >= 5)) for k in range(8)]
     assert tree_of(rows).root == Leaf(0, (5, 3, 0))
     assert tree_of(rows, class_weights=(1, 2, 1)).root == Leaf(1, (5, 3, 0))
 
