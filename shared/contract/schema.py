@@ -83,9 +83,17 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
     if sum(entry.other for entry in owner.values) > 1:
         raise InputError("two values take all other texts", where=where, remedy="Keep one of them.")
     meant: dict[str, str] = {}
+    codes = owner.missing_codes if isinstance(owner, ContractAttribute) else []
+    empty = {as_spelled(code, owner.spelling) for code in codes}
     for entry in owner.values:
         for text in (entry.value, *entry.texts):
             form = as_spelled(text, owner.spelling)
+            if form in empty:
+                raise InputError(
+                    f"the text {text!r} stands for missing and for {entry.value!r}",
+                    where=where,
+                    remedy="Take it out of missing_codes, or out of the values.",
+                )
             if meant.setdefault(form, entry.value) != entry.value:
                 raise InputError(
                     f"the text {text!r} means {meant[form]!r} and {entry.value!r}",

@@ -1,0 +1,232 @@
+"""A data contract at work: texts to values, the schema it stands for, several drafts to one."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.contract.files import contract_of
+from shared.contract.merging import merge
+from shared.contract.reading import BrokenRuleError, Rule, attribute_reader, readers
+from shared.contract.schema import schema_of_contract
+from shared.errors import InputError
+from shared.wire.contract import ContractAttribute, DataContract
+
+ICD: dict[str, Any] = {
+    "name": "diagnosis",
+    "kind": "category",
+    "values": [
+        {"value": "infarct", "prefixes": ["I21", "I22"]},
+        {"value": "heart", "prefixes": ["I2", "I5"]},
+        {"value": "fracture", "texts": ["S72.0"]},
+        {"value": "other", "other": True},
+    ],
+    "missing_codes": ["ZZZ"],
+    "missing_policy": "category",
+}
+GRADE: dict[str, Any] = {
+    "name": "grade",
+    "kind": "category",
+    "values": [{"value": "1"}, {"value": "2", "texts": ["3"]}],
+    "spelling": "number",
+    "missing_codes": ["-9"],
+}
+SEX: dict[str, Any] = {
+    "name": "sex",
+    "columns": ["Geschlecht"],
+    "kind": "category",
+    "values": [{"value": "female", "texts": ["w"]}, {"value": "male"}],
+    "spelling": "folded",
+}
+PULSE: dict[str, Any] = {
+    "name": "pulse",
+    "unit": "/min",
+    "kind": "number",
+    "cuts": ["60", "100"],
+    "minimum": "20",
+    "maximum": "300",
+    "missing_codes": ["0"],
+    "missing_policy": "category",
+}
+LACTATE: dict[str, Any] = {
+    "name": "lactate",
+    "kind": "number",
+    "minimum": "0",
+    "maximum": "30",
+    "decimals": 1,
+}
+ILL: dict[str, Any] = {"name": "ill", "values": [{"value": "no"}, {"value": "yes", "texts": ["1", "2"]}]}
+
+
+def contract(*attributes: dict[str, Any], target: dict[str, Any] | None = None) -> DataContract:
+    document = {"name": "ward", "attributes": list(attributes), "class": target or ILL}
+    return contract_of(json.loads(json.dumps(document)), "contract.json")
+
+
+def attribute(**members: Any) -> ContractAttribute:
+    return contract(members).attributes[0]
+
+
+READ = [
+    (ICD, "I21.4", "infarct"),
+    (ICD, "I50.1", "heart"),
+    (ICD, "S72.0", "fracture"),
+    (ICD, "Z00", "other"),
+    (ICD, "ZZZ", ""),
+    (ICD, "", ""),
+    (GRADE, "1.0", "1"),
+    (GRADE, "3.00", "2"),
+    (GRADE, "2", "2"),
+    (SEX, " FEMALE ", "female"),
+    (SEX, "W", "female"),
+    (SEX, "Malé", "male"),
+    (PULSE, "61", "61"),
+    (PULSE, "0.0", ""),
+    (PULSE, " 1e2 ", "1e2"),
+    (LACTATE, "2.5", "2.5"),
+]
+BROKEN = [
+    (GRADE, "4", Rule.UNKNOWN),
+    (GRADE, "-9.0", Rule.EMPTY),
+    (GRADE, "", Rule.EMPTY),
+    (GRADE, "one", Rule.UNKNOWN),
+    (SEX, "x!", Rule.UNKNOWN),
+    (PULSE, "fast", Rule.NO_NUMBER),
+    (PULSE, "301", Rule.RANGE),
+    (PULSE, "19.9", Rule.RANGE),
+    (LACTATE, "2.55", Rule.DECIMALS),
+    (LACTATE, "", Rule.EMPTY),
+]
+
+
+@pytest.mark.parametrize(("members", "text", "value"), READ)
+def test_a_text_becomes_the_studys_value(members: dict[str, Any], text: str, value: str) -> None:
+    assert attribute_reader(attribute(**members))(text) == value
+
+
+@pytest.mark.parametrize(("members", "text", "rule"), BROKEN)
+def test_a_text_that_breaks_a_rule_is_not_told(members: dict[str, Any], text: str, rule: Rule) -> None:
+    with pytest.raises(BrokenRuleError) as caught:
+        attribute_reader(attribute(**members))(text)
+    assert caught.value.rule is rule
+    assert members["name"] in str(caught.value)
+    assert not text.strip() or text not in str(caught.value).replace("37.5", "")
+
+
+def test_the_class_is_read_too_and_is_never_empty() -> None:
+    read = readers(contract(SEX))["ill"]
+    assert [read("no"), read("yes"), read("2")] == ["no", "yes", "yes"]
+    for text in ("", "3", "No"):
+        with pytest.raises(BrokenRuleError):
+            read(text)
+
+
+def test_the_schema_is_in_the_contracts_order_with_a_value_for_missing_last() -> None:
+    schema = schema_of_contract(contract(ICD, GRADE, SEX, PULSE, LACTATE))
+    assert [one.values for one in schema.attributes[:4]] == [
+        ("infarct", "heart", "fracture", "other", "missing"),
+        ("1", "2"),
+        ("female", "male"),
+        ("<= 60", "> 60 to 100", "> 100", "missing"),
+    ]
+    assert schema.attributes[4].fixed_point is not None
+    assert schema.classes == ("no", "yes")
+
+
+def test_fractional_is_marked_in_the_schema() -> None:
+    schema = schema_of_contract(contract({**ICD, "missing_policy": "fractional"}, PULSE))
+    assert (schema.attributes[0].is_fractional, schema.attributes[1].is_fractional) == (True, False)
+    assert schema.attributes[0].values[-1] == "missing"
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({**SEX, "values": [{"value": "Male"}, {"value": "male"}]}, "means"),
+    ({**SEX, "values": [{"value": "f", "texts": ["x"]}, {"value": "m", "texts": ["X"]}]}, "means"),
+    ({**GRADE, "missing_codes": ["1.0"]}, "stands for missing"),
+    ({**GRADE, "values": [{"value": "1"}, {"value": "missing"}]}, "refused"),
+    ({**ICD, "values": [{"value": "a", "other": True}, {"value": "b", "other": True}]}, "two values"),
+    ({**SEX, "columns": ["ill"]}, "is named for"),
+    ({**LACTATE, "missing_policy": "category"}, "missing_policy"),
+    ({**LACTATE, "decimals": None}, "a number has cuts"),
+    ({**PULSE, "cuts": ["100", "60"]}, "rise"),
+    ({**PULSE, "values": [{"value": "1"}]}, "a number has no values"),
+    ({**SEX, "cuts": ["1"]}, "a category has values"),
+    ({**SEX, "description": "two\nlines"}, "one line"),
+]
+
+
+@pytest.mark.parametrize(("members", "says"), WRONG)
+def test_a_contract_that_contradicts_itself_is_refused(members: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        schema_of_contract(contract(members))
+
+
+def test_nothing_that_says_nothing_is_written() -> None:
+    text = contract(SEX).canonical().decode()
+    assert "description" not in text
+    assert "prefixes" not in text
+    assert contract_of(json.loads(text), "again") == contract(SEX)
+
+
+VALUES = st.sets(st.sampled_from(["1", "2", "3", "10", "a", "b"]), min_size=0, max_size=5)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES, st.booleans()), min_size=1, max_size=4))
+def test_merging_is_the_same_in_every_order(drafts: list[tuple[set[str], set[str], bool]]) -> None:
+    made = [
+        contract(
+            {**GRADE, "spelling": "exact", "values": [{"value": v} for v in sorted(values)]},
+            {**ICD, "missing_codes": sorted(codes), "missing_policy": "category" if gaps else "refuse"},
+        )
+        for values, codes, gaps in drafts
+        if values
+    ]
+    if not made:
+        return
+    results = {merge(list(order)).canonical() for order in itertools.permutations(made)}
+    assert len(results) == 1
+    merged = merge(made)
+    listed = [entry.value for entry in merged.attributes[1].values]
+    assert sorted(listed) == sorted(set().union(*(values for values, _, _ in drafts)))
+    assert merge([merged, merged]) == merged
+
+
+def test_a_value_that_is_a_spelling_elsewhere_becomes_that_spelling() -> None:
+    plain = contract({**SEX, "values": [{"value": "w"}, {"value": "male"}]})
+    merged = merge([plain, contract(SEX)])
+    assert [entry.value for entry in merged.attributes[0].values] == ["female", "male"]
+    assert attribute_reader(merged.attributes[0])("W") == "female"
+
+
+def test_merged_ranges_spellings_and_names_are_the_widest() -> None:
+    here = contract({**PULSE, "columns": ["HR"]}, {**GRADE, "spelling": "exact"})
+    there = contract({**PULSE, "minimum": "10.5", "maximum": "250", "columns": ["Puls"]}, GRADE)
+    merged = {one.name: one for one in merge([here, there]).attributes}
+    assert (merged["pulse"].minimum, merged["pulse"].maximum) == ("10.5", "300")
+    assert merged["pulse"].columns == ["HR", "Puls"]
+    assert merged["grade"].spelling == "number"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"unit": "bpm"}, "differ in unit"),
+        ({"cuts": ["70"]}, "differ in cuts"),
+        ({"name": "heart rate"}, "does not have it"),
+        ({"missing_policy": "fractional"}, "differ in missing_policy"),
+    ],
+)
+def test_drafts_that_contradict_each_other_name_the_column(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        merge([contract(PULSE), contract({**PULSE, **change})])
+
+
+def test_drafts_that_read_one_text_differently_are_refused() -> None:
+    other = {**SEX, "values": [{"value": "female"}, {"value": "male", "texts": ["w"]}]}
+    with pytest.raises(InputError, match="different values"):
+        merge([contract(SEX), contract(other)])
