@@ -130,6 +130,8 @@ def _store(name: str, columns: Sequence[ViewColumn], out: Path) -> None:
     kinds = ", ".join(f"{literal(column.name)}: '{_TYPES.get(column.kind, 'VARCHAR')}'" for column in columns)
     picks = ", ".join(quoted(column.name) for column in columns)
     form = "FORMAT parquet, COMPRESSION zstd" if out.suffix == ".parquet" else "FORMAT csv, HEADER"
+    # Into the private file made here, not beside it and renamed.
+    form += ", USE_TMP_FILE false"
     out.touch(mode=0o600)
     with sealed_engine(out.name) as engine:
         try:
