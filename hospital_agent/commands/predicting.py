@@ -40,7 +40,14 @@ def _size(model: dict[str, Any]) -> str:
 
 
 @models.command()
-def show(folder: Folder, model: ModelPrefix) -> Report:
+def show(
+    folder: Folder,
+    model: ModelPrefix,
+    importance: Annotated[
+        bool,
+        typer.Option("--importance", help="Also how much each attribute told, from the counts of the tree."),
+    ] = False,
+) -> Report:
     """One tree, drawn, with where it came from."""
     from hospital_agent.models import description
 
@@ -52,7 +59,27 @@ def show(folder: Folder, model: ModelPrefix) -> Report:
         f"Grown by {', '.join(document['hospitals'])}{'' if sha256 is None else f'; SHA-256 {sha256}'}\n"
         f"{document['notice']}"
     )
-    return Report(document, f"{head}\n\n{document['drawing']}")
+    told = f"\n\n{_importance_text(document)}" if importance else ""
+    return Report(document, f"{head}\n\n{document['drawing']}{told}")
+
+
+def _importance_text(document: dict[str, Any]) -> str:
+    """A table, most important first, or why there is none."""
+    found = document.get("importance")
+    if found is None:
+        return "Importance: this model does not show counts, from which it would follow."
+    width = max((len(entry["attribute"]) for entry in found), default=0)
+    lines = [
+        f"  {entry['attribute']:{width}}  {entry['gini']:6.1%}  {entry['entropy']:7.1%}  {entry['splits']:6}"
+        for entry in found
+    ]
+    head = f"  {'':{width}}  {'Gini':>6}  {'entropy':>7}  {'splits':>6}"
+    return "\n".join(
+        [
+            "Importance: shares of the decrease of impurity, on the records that the tree was grown on.",
+            *([head, *lines] if found else ["  The tree asks nothing."]),
+        ]
+    )
 
 
 @models.command()

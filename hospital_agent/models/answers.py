@@ -68,11 +68,22 @@ class Answers:
 
 def notice_of(model: Model) -> str:
     """What stands beside every answer of a model."""
-    noise = model.manifest.noise
+    noise, notice = model.manifest.noise, NOTICE + _weights_of(model)
     if noise is None:
-        return NOTICE
+        return notice
     sigma = f"{Decimal(noise.sigma_squared).sqrt():.4g}"
-    return f"{NOTICE} The counts behind this tree carry noise of standard deviation {sigma} for differential privacy."
+    return f"{notice} The counts behind this tree carry noise of standard deviation {sigma} for differential privacy."
+
+
+def _weights_of(model: Model) -> str:
+    weights = model.manifest.class_weights
+    if weights is None:
+        return ""
+    told = ", ".join(f"{label} {weight}" for label, weight in zip(model.schema.classes, weights, strict=True))
+    return (
+        f" Classes were weighed while the tree grew ({told}): the answer is the class of most weight, which need not "
+        "be the most frequent one."
+    )
 
 
 def _document(prediction: Prediction, *, is_noisy: bool) -> dict[str, Any]:

@@ -6,8 +6,13 @@ from typing import Any
 
 from hospital_agent.models.answers import notice_of
 from hospital_agent.models.model import Model
+from shared.protocol.participation import rules_of
 from shared.tree.drawing import draw
 from shared.tree.export import reference_form
+from shared.tree.importance import importances
+from shared.tree.model import Tree
+from shared.tree.schema import Schema
+from shared.wire.manifest import Manifest
 
 
 def summary(model: Model) -> dict[str, Any]:
@@ -38,4 +43,20 @@ def description(model: Model) -> dict[str, Any]:
     return document | {
         "tree": reference_form(shown, model.schema),
         "drawing": draw(shown, model.schema),
+        "importance": _importance(model.manifest, shown, model.schema),
     }
+
+
+def _importance(manifest: Manifest, tree: Tree, schema: Schema) -> list[dict[str, Any]] | None:
+    """The attributes of most importance first, with shares of four decimals; None where counts are not shown."""
+    if tree.root.counts is None:
+        return None
+    return [
+        {
+            "attribute": schema.attributes[each.attribute].name,
+            "splits": each.splits,
+            "gini": float(round(each.gini, 4)),
+            "entropy": float(round(each.entropy, 4)),
+        }
+        for each in importances(tree, rules_of(manifest).weighed)
+    ]

@@ -89,6 +89,21 @@ def test_a_model_whose_tree_is_not_here_says_so(
     assert shelf.newest() == whole.id
 
 
+def test_importance_is_told_where_counts_are() -> None:
+    """It follows from the counts, so a study that shows classes only does not show it."""
+    told = description(MODEL)["importance"]
+    assert sum(entry["gini"] for entry in told) == pytest.approx(1, abs=0.001)
+    assert {entry["attribute"] for entry in told} <= {a["name"] for a in SCHEMA["attributes"]}
+    assert description(model_of(MEMBERS, disclosure="class"))["importance"] is None
+
+
+def test_class_weights_are_said_beside_every_answer() -> None:
+    labels = SCHEMA["class"]["labels"]
+    weighed = model_of(MEMBERS, class_weights=[1] * (len(labels) - 1) + [5])
+    assert f"{labels[-1]} 5" in Answers.of(weighed).document([{}])["notice"]
+    assert "weighed" not in Answers.of(MODEL).document([{}])["notice"]
+
+
 def test_tests_with_two_answers_come_back_too() -> None:
     kids = (Leaf(0), Split(1, (Leaf(1), Split(2, (Leaf(0), Leaf(1)), test=Equals(0))), test=UpTo(1)))
     tree = Tree(Split(0, kids, test=AtMost(Decimal("17.5"))))

@@ -50,7 +50,7 @@ def precise_gain(table: list[list[int]]) -> Decimal:
         known = sum(
             (_f(size) - sum(map(_f, row)) for size, row in zip(sizes, table, strict=True)), Decimal(0)
         )
-        return (_f(sum(sizes)) - sum(map(_f, totals)) - known) / whole / Decimal(2).ln()
+        return (_f(sum(sizes)) - sum(map(_f, totals), Decimal(0)) - known) / whole / Decimal(2).ln()
 
 
 def _f(x: int) -> Decimal:
