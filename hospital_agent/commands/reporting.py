@@ -54,6 +54,12 @@ def report(
     floor: Annotated[
         int, typer.Option("--floor", min=2, help="No count below it is told, unless --exact.")
     ] = 5,
+    with_tree: Annotated[
+        bool,
+        typer.Option(
+            "--with-tree", help="Show the tree to others too, though its study keeps it at the hospitals."
+        ),
+    ] = False,
     level: Annotated[int, typer.Option("--level", min=50, max=99, help="Of intervals, in percent.")] = 95,
     clopper_pearson: Annotated[
         bool, typer.Option("--clopper-pearson", help="Exact intervals of shares, instead of Wilson's.")
@@ -69,7 +75,7 @@ def report(
     shelf = open_shelf(folder)
     found = shelf.get(shelf.find(model))
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
-    choices = Choices(None if exact else floor, confidence)
+    choices = Choices(None if exact else floor, with_tree, confidence)
     evidence = Evidence(
         evaluations=[_evaluation(folder, job) for job in evaluation or []],
         folds=fold_matrices(found, [_evaluation(folder, job) for job in fold or []], shelf),

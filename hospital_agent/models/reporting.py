@@ -24,9 +24,13 @@ from shared.tree.drawing import draw
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes."""
+    """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes.
+
+    `with_tree`: the tree stands in a shared report though its study keeps it at the hospitals.
+    """
 
     floor: int | None
+    with_tree: bool = False
     confidence: Confidence = CONFIDENCE_95
 
 
@@ -50,7 +54,7 @@ def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) 
     judged = [_judged(model, result, choices) for result in evidence.evaluations]
     training = _training(model, choices)
     return Report(
-        _subject(model, version, evidence.fact),
+        _subject(model, version, evidence.fact, choices),
         judged if training is None else [*judged, training],
         choices.floor,
         choices.confidence,
@@ -59,11 +63,10 @@ def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) 
     )
 
 
-def _subject(model: Model, version: str, fact: Iterable[Entry] | None) -> Subject:
+def _subject(model: Model, version: str, fact: Iterable[Entry] | None, choices: Choices) -> Subject:
     manifest = model.manifest
-    shown = model.tree
-    if shown is not None and manifest.disclosure != "counts":
-        shown = shown.without_counts()
+    drawn = choices.with_tree or choices.floor is None or manifest.publish_tree
+    shown = None if model.tree is None else model.tree.without_counts()
     weights = manifest.class_weights
     return Subject(
         job=model.id,
@@ -77,7 +80,7 @@ def _subject(model: Model, version: str, fact: Iterable[Entry] | None) -> Subjec
         tree=shown,
         tree_sha256=model.tree_sha256,
         manifest_sha256=model.mh,
-        lines_of_tree="" if shown is None else draw(shown.without_counts(), model.schema),
+        lines_of_tree=draw(shown, model.schema) if shown is not None and drawn else "",
         day_agreed=day_of(manifest.created),
         day_done=day_of(model.saved),
         notice=notice_of(model),

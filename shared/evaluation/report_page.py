@@ -71,7 +71,8 @@ have to write.</p>
 {%- for cell in row[1:] %}<td{% if table.kind == "confusion" and loop.index == line %} class="same"{% endif %}>
 {{- cell }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>{% endfor %}
-{% if section.id == "model" and drawing %}<pre tabindex="0" aria-label="The tree">{{ drawing }}</pre>{% endif %}
+{% if section.id == "model" and drawing %}
+<pre role="region" tabindex="0" aria-label="The tree">{{ drawing }}</pre>{% endif %}
 {% if section.id == "performance" %}{% for group in pictures %}<h3>{{ group.title }}</h3>
 <div class="plots">{% for picture in group.figures %}<figure>{{ picture.svg | safe }}
 <figcaption>{{ picture.caption }}</figcaption></figure>{% endfor %}</div>{% endfor %}{% endif %}

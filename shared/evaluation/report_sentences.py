@@ -159,6 +159,8 @@ def _model(report: Report) -> Iterator[str]:
         f"SHA-256 of the tree: {subject.tree_sha256}."
     )
     yield f"The tree is {'published by the cloud' if subject.published else 'kept by the hospitals'}."
+    if not subject.lines_of_tree:
+        yield "It is left out here, as its study keeps it at the hospitals; they can have it drawn (--with-tree)."
 
 
 def _performance(report: Report) -> Iterator[str]:

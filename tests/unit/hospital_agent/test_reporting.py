@@ -139,6 +139,15 @@ def test_the_study_decides_which_curves_and_counts_are_told(
     assert found["overall"]["accuracy"]["value"] is not None
 
 
+def test_a_tree_that_its_study_keeps_is_left_out_of_what_is_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(tmp_path)
+    assert report(capsys, folder, "ab")["drawing"] == ""
+    assert "lumbar pain?" in report(capsys, folder, "ab", "--exact")["drawing"]
+    assert "lumbar pain?" in report(capsys, folder, "ab", "--with-tree")["drawing"]
+
+
 def test_an_evaluation_of_another_tree_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = folder_with(tmp_path)
     ring = Keyring.open(folder)

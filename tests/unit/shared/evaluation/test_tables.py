@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shared.errors import InputError
 from shared.evaluation.confusion import Confusion
+from shared.evaluation.judging import judge
 from shared.evaluation.table import Smoothing, leaf_table, places_of, resubstitution
 from shared.tree.model import Leaf, Split, Tree
 from tests.support.judged import flat_tree, table_of, tables
@@ -55,6 +56,16 @@ def test_parts_of_records_make_scores_too() -> None:
     assert places[1].scores == (Fraction(3, 4), Fraction(1, 4))
     with pytest.raises(InputError, match="parts of records"):
         resubstitution(halves)
+
+
+def test_a_tree_without_counts_is_judged_by_its_answers_alone() -> None:
+    table = leaf_table(DEEP.without_counts(), ("no", "yes"), {1: (5, 1), 3: (1, 6)})
+    judged = judge(table)
+    assert judged.overall["accuracy"].value == pytest.approx(11 / 13)
+    for name in ("brier", "log_loss", "auc_macro", "brier_skill"):
+        assert judged.overall[name].value is None
+        assert "without the counts" in judged.overall[name].reason
+    assert all(found["roc"] == found["calibration"] == [] for found in judged.to_json()["classes"])
 
 
 def test_a_walk_that_stops_counts_at_its_split() -> None:
