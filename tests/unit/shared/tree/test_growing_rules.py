@@ -64,7 +64,7 @@ def chosen_precisely(tables: dict[int, list[list[int]]], limit: int | None) -> i
     counted = [gains[a] for a, t in varied.items() if limit is None or len(t) < limit]
     if not counted:
         return None
-    least = sum(counted) / len(counted) - Decimal("0.001")
+    least = sum(counted, Decimal(0)) / len(counted) - Decimal("0.001")
     ratios = {a: precise_ratio(table) for a, table in varied.items() if gains[a] >= least}
     best = max(ratio for ratio in ratios.values() if ratio is not None)
     return next(a for a, ratio in ratios.items() if ratio is not None and best - ratio < Decimal("1e-30"))
