@@ -17,7 +17,7 @@ from itertools import pairwise
 from operator import or_
 from typing import Any
 
-from hospital_agent.records.contracted import study_names
+from hospital_agent.records.contracted import checks_numbers, study_names
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import ibis, place
 from hospital_agent.records.table import refuse_duplicate_names
@@ -102,6 +102,8 @@ def _class_name(rows: Any, actual: dict[str, str], schema: Schema, settings: Dat
 
 def _check_type(attribute: Attribute, column: Any, settings: DataSettings) -> None:
     kind = column.type()
+    if checks_numbers(settings):
+        return  # the records are read as texts, one by one
     if attribute.is_numeric and not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise InputError(
             "a numeric attribute of the study, but no numeric column.",
