@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from shared.evaluation.report_pictures import calibration_picture, roc_picture
+from shared.evaluation.report_pictures import calibration_picture, decision_picture, roc_picture
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,8 +39,10 @@ pre{overflow-x:auto;background:var(--soft);padding:.8rem;line-height:1.35}
 .hash{font-family:ui-monospace,monospace;font-size:.8rem}
 .plots{display:flex;flex-wrap:wrap;gap:1rem}figure{margin:0;flex:1 1 15rem;max-width:20rem}figcaption{font-size:.9rem}
 .plot{width:100%;height:auto;font:11px system-ui,sans-serif}.plot text{fill:var(--ink)}
-.frame{fill:none;stroke:var(--line)}.even{stroke:var(--strong);stroke-dasharray:4 4}
-.curve{fill:none;stroke:var(--mark);stroke-width:2}.dot{fill:var(--mark)}.range{stroke:var(--mark);stroke-width:1.5}
+.frame{fill:none;stroke:var(--line)}.even{fill:none;stroke:var(--strong);stroke-dasharray:2 4}
+.all{fill:none;stroke:var(--mark);stroke-dasharray:6 4}
+.curve{fill:none;stroke:var(--mark);stroke-width:2}
+.dot{fill:var(--mark)}.range{stroke:var(--mark);stroke-width:1.5}
 @media print{body{margin:0;max-width:none;font-size:10.5pt}h2{break-after:avoid}tr,figure{break-inside:avoid}
 .scroll,pre{overflow:visible}pre{white-space:pre-wrap}}
 """
@@ -97,7 +99,10 @@ def _pictures(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for title, name, picture in (
         ("ROC", "roc", roc_picture),
         ("Calibration", "calibration", calibration_picture),
+        ("Decision curve", "net_benefit", decision_picture),
     ):
+        if name == "net_benefit" and len(entry["evaluation"]["classes"]) != 2:
+            continue
         figures = [
             {"svg": picture(found["class"], found[name]), "caption": _caption(found, name)}
             for found in drawn
@@ -122,10 +127,12 @@ def _number(count: int | str) -> int:
 
 def _caption(found: Mapping[str, Any], name: str) -> str:
     label = found["class"] or "(empty)"
-    if name != "roc":
+    if name == "calibration":
         return f"{label}: what was observed against what leaf scores expect"
+    if name == "net_benefit":
+        return f"{label}: deciding by the tree (line), calling everybody (dashes), calling nobody (dots)"
     value = found["measures"]["auc"]["value"]
-    return f"{label}" + ("" if value is None else f": AUC {value:.2f}")
+    return label if value is None else f"{label}: AUC {value:.2f}"
 
 
 @lru_cache(maxsize=1)

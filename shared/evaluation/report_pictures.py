@@ -51,25 +51,62 @@ def calibration_picture(label: str, bins: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _picture(title: str, said: str, axes: tuple[str, str], marks: Iterable[str]) -> str:
+def decision_picture(label: str, curve: Sequence[Mapping[str, Any]]) -> str:
+    """Net benefit of one class against thresholds: by the tree, and if everybody were called (dashed)."""
+    values = [0.0, *(entry["tree"] for entry in curve)]
+    low, high = min(values), max(*values, *(entry["all"] for entry in curve), 0.01)
+
+    def line(name: str) -> str:
+        points = [(e["threshold"], (e[name] - low) / (high - low)) for e in curve if e[name] >= low]
+        return " ".join(_at(x, y) for x, y in points)
+
+    nobody = (0.0 - low) / (high - low)
+    said = "; ".join(
+        f"at {e['threshold']:.2f}: tree {e['tree']:.3f}, everybody {e['all']:.3f}" for e in curve
+    )
+    return _picture(
+        f"Decision curve of {label}",
+        said,
+        ("threshold", "net benefit"),
+        [
+            f'<polyline class="even" points="{_at(0, nobody)} {_at(1, nobody)}"/>',
+            f'<polyline class="all" points="{line("all")}"/>',
+            f'<polyline class="curve" points="{line("tree")}"/>',
+        ],
+        (low, high),
+    )
+
+
+def _picture(
+    title: str,
+    said: str,
+    axes: tuple[str, str],
+    marks: Iterable[str],
+    heights: tuple[float, float] | None = None,
+) -> str:
+    """The frame around marks. Args: heights: of the ends of the upright axis; without, 0 to 1 and its diagonal."""
     low, high = _EDGE, _EDGE + _SIDE
-    grid = "".join(_tick(tick) for tick in _TICKS)
+    grid = "".join(_tick(tick, heights or (0.0, 1.0)) for tick in _TICKS)
+    diagonal = (
+        f'<line class="even" x1="{low}" y1="{high}" x2="{high}" y2="{low}"/>' if heights is None else ""
+    )
     return (
         f'<svg class="plot" viewBox="0 0 {_SIZE} {_SIZE}" role="img" xmlns="http://www.w3.org/2000/svg">'
         f"<title>{escape(title)}</title><desc>{escape(said)}</desc>"
         f'<rect class="frame" x="{low}" y="{low}" width="{_SIDE}" height="{_SIDE}"/>{grid}'
-        f'<line class="even" x1="{low}" y1="{high}" x2="{high}" y2="{low}"/>{"".join(marks)}'
+        f"{diagonal}{''.join(marks)}"
         f'<text x="{_SIZE // 2}" y="{_SIZE - 4}" text-anchor="middle">{escape(axes[0])}</text>'
         f'<text x="12" y="{_SIZE // 2}" text-anchor="middle" transform="rotate(-90 12 {_SIZE // 2})">'
         f"{escape(axes[1])}</text></svg>"
     )
 
 
-def _tick(tick: float) -> str:
+def _tick(tick: float, heights: tuple[float, float]) -> str:
     x, y = _place(tick, tick)
+    told = round(heights[0] + tick * (heights[1] - heights[0]), 2)
     return (
         f'<text x="{x}" y="{_EDGE + _SIDE + 14}" text-anchor="middle">{tick:g}</text>'
-        f'<text x="{_EDGE - 4}" y="{y + 4}" text-anchor="end">{tick:g}</text>'
+        f'<text x="{_EDGE - 4}" y="{y + 4}" text-anchor="end">{told:g}</text>'
     )
 
 
