@@ -121,7 +121,7 @@ def draft(
     if apply:
         choices = advised(profile, choices)
     made = draft_contract(profile, choices)
-    _write(out, made.contract)
+    write_contract(out, made.contract)
     lines = [f"Drafted {out}: {len(made.contract.attributes)} attributes, class {made.contract.class_.name}."]
     lines += [f"N.B. {remark}" for remark in made.remarks]
     left = [
@@ -150,7 +150,7 @@ def merge(
     from shared.contract.schema import schema_of_contract
 
     contract = merging.merge([read_contract(path) for path in drafts])
-    _write(out, contract)
+    write_contract(out, contract)
     schema = schema_of_contract(contract)
     values = sum(len(attribute.values) for attribute in schema.attributes)
     text = (
@@ -244,5 +244,6 @@ def _policies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, 
     return found
 
 
-def _write(path: Path, contract: DataContract) -> None:
+def write_contract(path: Path, contract: DataContract) -> None:
+    """Keep a contract as people read it."""
     write_file(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())

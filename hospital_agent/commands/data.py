@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import contract_checking, contracting, flattening, profiling
+from hospital_agent.commands import contract_checking, contracting, cutting, flattening, profiling
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
@@ -15,6 +15,8 @@ app.command("draft")(contracting.draft)
 app.command("merge")(contracting.merge)
 app.command("check")(contract_checking.check)
 app.command("sign")(contract_checking.sign)
+app.command("grid")(cutting.make_grid)
+app.command("cuts")(cutting.make_cuts)
 
 
 @app.callback()

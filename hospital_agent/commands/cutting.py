@@ -1,0 +1,95 @@
+"""`privet data grid` and `cuts`: from a contract's ranges to a histogram's edges, and from its counts to cut points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hospital_agent.commands.contracting import ContractFile, Out, read_contract, read_json, write_contract
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from shared.wire.contract import DataContract
+
+
+def make_grid(
+    contract: ContractFile,
+    out: Out,
+    edges: Annotated[int, typer.Option(min=1, max=254, help="Most edges of an attribute.")] = 50,
+) -> Report:
+    """Give each measurement without cut points a fine public grid, for a job that counts a histogram over it.
+
+    Exit codes: 0 written; 2 wrong usage; 3 the contract is refused, or has no such measurement.
+    """
+    from shared.contract.cutting import with_grid
+
+    made = with_grid(read_contract(contract), edges)
+    write_contract(out, made)
+    text = (
+        _told(made, "edges")
+        + "\nNext: a study with this contract that allows histograms, and a job of that kind."
+    )
+    return Report(_document(out, made), text)
+
+
+def make_cuts(
+    contract: ContractFile,
+    histogram: Annotated[
+        Path,
+        typer.Argument(metavar="HISTOGRAM", help="What `privet agent evaluation DIR JOB --json` printed."),
+    ],
+    out: Out,
+    parts: Annotated[
+        int, typer.Option(min=2, max=255, help="Intervals wanted, of equal numbers of records.")
+    ] = 4,
+    least: Annotated[int, typer.Option(min=1, help="Fewest records in an interval.")] = 10,
+) -> Report:
+    """Cut points at the quantiles of all hospitals' records, from the sums that a histogram job opened.
+
+    The contract is the one that the job's study held. Every cut is one of its edges.
+    Exit codes: 0 written; 2 wrong usage; 3 contract or histogram refused, or they do not belong together.
+    """
+    from shared.contract.cutting import with_cuts
+
+    held = read_contract(contract)
+    made = with_cuts(held, _counts(read_json(histogram), held, histogram), parts, least)
+    write_contract(out, made)
+    return Report(_document(out, made), _told(made, "cut points"))
+
+
+def _counts(document: Any, contract: DataContract, path: Path) -> dict[str, list[int]]:
+    """Records in each value of each attribute. Raises: InputError: no histogram, or one over other cuts."""
+    try:
+        found = {
+            one["name"]: (one["cuts"], [sum(row) for row in one["counts"]]) for one in document["attributes"]
+        }
+    except (KeyError, TypeError):
+        raise InputError(
+            "this is no histogram",
+            where=str(path),
+            remedy="Keep what `privet agent evaluation DIR JOB --json` prints.",
+        ) from None
+    for attribute in contract.attributes:
+        cuts, _ = found.get(attribute.name, (attribute.cuts, []))
+        if attribute.cuts is not None and cuts != attribute.cuts:
+            raise InputError(
+                f"it counts {attribute.name!r} over other edges than the contract has",
+                where=str(path),
+                remedy="Give the contract that the job's study held.",
+            )
+    return {name: counts for name, (_, counts) in found.items()}
+
+
+def _told(contract: DataContract, what: str) -> str:
+    numbers = [attribute for attribute in contract.attributes if attribute.cuts is not None]
+    return "\n".join(
+        f"{one.name}: {len(one.cuts or ())} {what}: {', '.join(one.cuts or ())}" for one in numbers
+    )
+
+
+def _document(out: Path, contract: DataContract) -> dict[str, Any]:
+    cuts = {one.name: list(one.cuts) for one in contract.attributes if one.cuts is not None}
+    return {"contract": str(out), "sha256": contract.sha256, "cuts": cuts}
