@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from cloud_service.store.jobs import StoredJob
+from shared.protocol.growing_words import growing_words
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import from_document, of_job
@@ -34,6 +35,8 @@ def document_of(stored: StoredJob) -> dict[str, Any]:
         "waiting_for": list(job.waiting_for),
         "waiting": None if waiting is None else waiting.document,
         "longest_silent": job.longest_silent,
+        "criterion": job.manifest.criterion,
+        "growing": growing_words(job.manifest),
         "noise": None
         if words is None
         else {"epsilon_at_most": str(words.epsilon), "meaning": list(words.sentences)},
@@ -69,16 +72,17 @@ def line_of(document: Mapping[str, Any]) -> str:
 
 
 def paragraph_of(document: Mapping[str, Any]) -> str:
-    """The job with what it waits for, what its noise means, who declined, and where members of a secret job stand."""
+    """The job with what it waits for, its rules in words, who declined, and where members of a secret job stand."""
     declined = [
         f"  {agent}: declined ({code}); its own `privet agent status` says why"
         for agent, code in document["declined"].items()
     ]
-    noise = [f"  {sentence}" for sentence in (document["noise"] or {"meaning": []})["meaning"]]
-    noise += [] if document["counts"] is None else [f"  {document['counts']['meaning']}"]
+    rules = [f"  {sentence}" for sentence in document["growing"]]
+    rules += [f"  {sentence}" for sentence in (document["noise"] or {"meaning": []})["meaning"]]
+    rules += [] if document["counts"] is None else [f"  {document['counts']['meaning']}"]
     told = [f"  {agent}: {standing(progress)}" for agent, progress in document["progress"].items()]
     waits = [f"  {from_document(document['waiting']).text}"] if document["waiting"] else []
-    return "\n".join([line_of(document), *waits, *noise, *declined, *told])
+    return "\n".join([line_of(document), *waits, *rules, *declined, *told])
 
 
 def standing(progress: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.ids import ID_PATTERN
 from shared.protocol.job import Job, Member
+from shared.protocol.growing_words import growing_words
 from shared.protocol.noise_words import noise_words
 from shared.protocol.waiting import of_job
 from shared.wire.base import DecimalText
@@ -279,6 +280,9 @@ class JobOut(JobSummary):
     log_head: str
     costs: list[CostOut]
     noise: Annotated[NoiseOut | None, Field(description="Of a job with differential privacy")] = None
+    growing: Annotated[
+        list[str], Field(description="Least gain, class weights and pruning, in words; empty without")
+    ] = []
 
 
 class JobList(BaseModel):
@@ -391,6 +395,7 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
         log_head=job.head,
         costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
         noise=_noise(job),
+        growing=growing_words(job.manifest),
     )
 
 

@@ -223,6 +223,7 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
 
 def _offer_document(entry: JobEntry) -> dict[str, Any]:
     from hospital_agent.daemon.casework import manifest_of
+    from shared.protocol.growing_words import growing_words
     from shared.protocol.noise_words import noise_words
     from shared.protocol.tallies import tally_sentences
 
@@ -239,6 +240,7 @@ def _offer_document(entry: JobEntry) -> dict[str, Any]:
         "min_node": manifest.min_node,
         "min_child": manifest.min_child,
         "max_depth": manifest.max_depth,
+        "growing": growing_words(manifest),
         "disclosure": manifest.disclosure,
         "publish_tree": manifest.publish_tree,
         "attributes": [attribute.name for attribute in manifest.schema_.attributes],
@@ -270,15 +272,16 @@ def _offer_text(offer: dict[str, Any]) -> str:
         f"  profile {offer['profile']}, {offer['criterion']}; nodes from {offer['min_node']}, children from "
         f"{offer['min_child']} records; depth up to {offer['max_depth'] or 'any'}\n"
         f"  predictions show {offer['disclosure']}; tree published: {'yes' if offer['publish_tree'] else 'no'}\n"
+        f"{_lines(offer['growing'])}"
         f"{_secret_text(offer)}"
         f"{_noise_text(offer)}"
-        f"{_counts_text(offer)}"
+        f"{_lines(offer['counts'])}"
         f"  uses {', '.join(offer['attributes'])}; class {offer['class']}"
     )
 
 
-def _counts_text(offer: dict[str, Any]) -> str:
-    return "".join(f"  {sentence}\n" for sentence in offer["counts"])
+def _lines(sentences: list[str]) -> str:
+    return "".join(f"  {sentence}\n" for sentence in sentences)
 
 
 def _noise_text(offer: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.protocol.expiry import day_of
+from shared.protocol.growing_words import NOTHING_MORE
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import TALLY_WORDS
 from shared.wire.study import StudyDocument
@@ -232,7 +233,15 @@ def _floors(document: StudyDocument) -> str:
     depth = "any depth" if document.max_depth is None else f"a depth of {document.max_depth}"
     return (
         f"How fine: a node is split from {document.min_node} records on, a branch has at least {document.min_child}; "
-        f"trees reach at most {depth}. Splits are chosen by {_listed(criteria)}."
+        f"trees reach at most {depth}. Splits are chosen by {_listed(criteria)}.{_growing(document)}"
+    )
+
+
+def _growing(document: StudyDocument) -> str:
+    if not {"hardened", "paper"} & set(document.profiles):
+        return ""
+    return (
+        f" A job may want a least gain of a split, weigh classes, or cut its grown tree back. {NOTHING_MORE}"
     )
 
 

@@ -1,0 +1,47 @@
+"""How a job grows its tree beyond the floors, in words: least gain, class weights, pruning, and what they disclose.
+
+They disclose nothing. All three are reckoned by every hospital from sums that it opens anyway; a pruned tree shows
+people and the cloud fewer nodes than the grown one would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from shared.wire.growing import PruningSpec
+from shared.wire.manifest import Manifest
+
+_BOUNDS: Final[Mapping[str, str]] = {"c45": "as C4.5 reckons", "binomial": "by the exact binomial limit"}
+_COSTS: Final[Mapping[str, str]] = {"errors": "training errors", "gini": "Gini impurity"}
+NOTHING_MORE: Final = "This is reckoned from sums that every hospital opens anyway: nobody learns more by it."
+
+
+def growing_words(manifest: Manifest) -> list[str]:
+    """The sentences; none for a job without such rules."""
+    told = []
+    if manifest.min_gain is not None:
+        told.append(f"A split gains at least {manifest.min_gain} bits of information.")
+    if manifest.class_weights is not None:
+        labels = zip(manifest.schema_.class_.labels, manifest.class_weights, strict=True)
+        weights = ", ".join(f"{label or '(empty)'} {weight}" for label, weight in labels)
+        told.append(
+            f"Records count by their class in gains and majorities ({weights}), and once in min_node and min_child."
+        )
+    if manifest.pruning is not None:
+        told.append(f"The grown tree is cut back: {_pruning(manifest.pruning)}.")
+    return [*told, NOTHING_MORE] if told else []
+
+
+def _pruning(spec: PruningSpec) -> str:
+    if spec.method == "collapse":
+        return "subtrees that save no training error become leaves"
+    if spec.method == "pessimistic":
+        return (
+            f"subtrees that save no error at worst become leaves (pessimistic, confidence {spec.confidence or '0.25'}, "
+            f"{_BOUNDS[spec.bound or 'c45']})"
+        )
+    return (
+        f"subtrees that are not worth their leaves become leaves (cost-complexity by {_COSTS[spec.cost or 'errors']}, "
+        f"alpha {spec.alpha})"
+    )

@@ -1,0 +1,53 @@
+"""What a steward reads of a job's rules of growth: each shows, and that nobody learns more by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shared.ids import AgentId
+from shared.protocol.disclosure import entries_of, terms_of
+from shared.protocol.growing_words import NOTHING_MORE, growing_words
+from shared.protocol.plain_words import words_of
+from tests.support.clinic import SCHEMA
+from tests.support.studies import document
+from tests.support.world import Parties
+
+PARTIES = Parties([AgentId("h1"), AgentId("h2"), AgentId("h3")])
+LABELS = SCHEMA["class"]["labels"]
+RULES: list[tuple[dict[str, Any], str]] = [
+    ({"min_gain": "0.01"}, "at least 0.01 bits"),
+    ({"class_weights": [1, *[7] * (len(LABELS) - 1)]}, f"{LABELS[1]} 7"),
+    ({"pruning": {"method": "collapse"}}, "save no training error"),
+    ({"pruning": {"method": "pessimistic"}}, "confidence 0.25, as C4.5 reckons"),
+    (
+        {"pruning": {"method": "pessimistic", "confidence": "0.1", "bound": "binomial"}},
+        "0.1, by the exact binomial",
+    ),
+    ({"pruning": {"method": "cost-complexity", "alpha": "0.02"}}, "training errors, alpha 0.02"),
+    ({"pruning": {"method": "cost-complexity", "alpha": "0.02", "cost": "gini"}}, "Gini impurity"),
+]
+
+
+@pytest.mark.parametrize(("rule", "told"), RULES)
+def test_a_rule_shows(rule: dict[str, Any], told: str) -> None:
+    words = growing_words(PARTIES.manifest(SCHEMA, **rule))
+    assert told in words[0]
+    assert words[-1] == NOTHING_MORE
+
+
+@pytest.mark.parametrize(("rule", "told"), RULES)
+def test_the_ledger_is_the_same_with_and_without(rule: dict[str, Any], told: str) -> None:
+    plain, ruled = (tuple(entries_of(terms_of(PARTIES.manifest(SCHEMA, **more)))) for more in ({}, rule))
+    assert plain == ruled, told
+
+
+def test_without_rules_there_is_nothing_to_say() -> None:
+    assert growing_words(PARTIES.manifest(SCHEMA)) == []
+
+
+def test_a_study_says_it_where_jobs_open_sums() -> None:
+    assert NOTHING_MORE in " ".join(words_of(document(PARTIES)))
+    assert NOTHING_MORE not in " ".join(words_of(document(PARTIES, profiles=["secret-id3"])))
+    assert "(C4.5)" in " ".join(words_of(document(PARTIES, criteria=["c45"])))
