@@ -12,8 +12,8 @@ from cloud_service.service.planning import JobPlan, Mode, NoisePlan, SecretPlan
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.ids import ID_PATTERN
-from shared.protocol.job import Job, Member
 from shared.protocol.growing_words import growing_words
+from shared.protocol.job import Job, Member
 from shared.protocol.noise_words import noise_words
 from shared.protocol.waiting import of_job
 from shared.wire.base import DecimalText
