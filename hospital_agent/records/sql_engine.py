@@ -7,11 +7,13 @@ passwords and are never passed on.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
 from hospital_agent.records.source import DataSettings
+from hospital_agent.records.sql_spark import SCHEME, spark_connection
 from shared.errors import InputError, TemporaryError
 
 MAX_COLUMNS: Final = 800
@@ -22,8 +24,15 @@ _ERROR_ROOTS: Final = (
     ("sqlglot.errors", "SqlglotError"),
     ("duckdb", "Error"),
     ("psycopg", "Error"),
+    ("pyspark.errors", "PySparkException"),
+    ("py4j.protocol", "Py4JError"),
 )
-_OUTAGES: Final = (("duckdb", "IOException"), ("psycopg", "OperationalError"), ("psycopg", "InterfaceError"))
+_OUTAGES: Final = (
+    ("duckdb", "IOException"),
+    ("psycopg", "OperationalError"),
+    ("psycopg", "InterfaceError"),
+    ("py4j.protocol", "Py4JNetworkError"),
+)
 _DUCKDB_OPTIONS: Final = {"autoinstall_known_extensions": False}
 """Nothing is fetched over the network."""
 _IN_MEMORY: Final = ("duckdb://", "duckdb://:memory:")
@@ -60,7 +69,8 @@ def opened(settings: DataSettings) -> Iterator[Any]:
             remedy="Check the types of the columns, and casts in the query.",
         ) from None
     finally:
-        connection.disconnect()
+        if not _is_spark(settings):  # its session is kept
+            connection.disconnect()
 
 
 def place(settings: DataSettings) -> str:
@@ -69,6 +79,8 @@ def place(settings: DataSettings) -> str:
 
 
 def _connect(settings: DataSettings) -> Any:
+    if _is_spark(settings):
+        return spark_connection(settings.url or "")
     url = settings.url or ""
     options = _duckdb_options(url) if url.startswith("duckdb:") else {}
     engine = ibis()
@@ -86,6 +98,10 @@ def _connect(settings: DataSettings) -> Any:
             f"data settings, url: the database cannot be opened ({type(error).__name__}). "
             "See that it runs, and check the URL."
         ) from None
+
+
+def _is_spark(settings: DataSettings) -> bool:
+    return (settings.url or "").startswith(SCHEME)
 
 
 def _duckdb_options(url: str) -> dict[str, bool]:
@@ -113,11 +129,5 @@ def _table(connection: Any, name: str) -> Any:
 
 
 def _errors(names: tuple[tuple[str, str], ...]) -> tuple[type[Exception], ...]:
-    """The error classes of those engines that are installed."""
-    found: list[type[Exception]] = []
-    for module, name in names:
-        try:
-            found.append(getattr(importlib.import_module(module), name))
-        except ImportError:
-            continue
-    return tuple(found)
+    """The error classes of those engines that are in use."""
+    return tuple(getattr(sys.modules[module], name) for module, name in names if module in sys.modules)
