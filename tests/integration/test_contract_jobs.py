@@ -197,3 +197,46 @@ def heart_codes(schema: Schema, row: dict[str, str]) -> tuple[int, ...]:
         whole = text and not attribute.is_numeric
         codes.append(attribute.code_of(str(int(float(text))) if whole else text))
     return (*codes, schema.class_code("no" if float(fields["num"]) == 0 else "disease"))
+
+
+@pytest.mark.long
+def test_cut_points_from_one_encrypted_histogram(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A draft without cuts, a public grid, a job that only counts, and the pooled records' quartiles on that grid."""
+    numbers = {
+        name: [36 + (7 * n * n + 13 * k) % 61 / 10 for n in range(40)] for k, name in enumerate(HOSPITALS)
+    }
+    files, drafts = {}, []
+    for name, temperatures in numbers.items():
+        files[name] = tmp_path / f"{name}.csv"
+        rows = [f"{number:.1f},{'yes' if number > 39 else 'no'}" for number in temperatures]
+        files[name].write_text("\n".join(["temperature,ill", *rows]) + "\n")
+        drafts.append(tmp_path / f"{name}.json")
+        data(capsys, "draft", files[name], "--class", "ill", "--name", "fever", "-o", drafts[-1])
+    contract, gridded, final = (tmp_path / f"{name}.json" for name in ("merged", "gridded", "final"))
+    data(capsys, "merge", *drafts, "-o", contract)
+    edges = data(capsys, "grid", contract, "--edges", "20", "-o", gridded)["cuts"]["temperature"]
+    document = json.loads(gridded.read_text())
+    for hospital, path in files.items():
+        federation.hospitals[hospital].configure(path)
+    study = federation.cloud.study(
+        schema_of(gridded), name="grid", contract=document, tallies=["histogram"], synthetic=True
+    )
+    job = federation.cloud.job(study, invited=list(HOSPITALS), tally={"kind": "histogram"})
+    federation.wait(job, HOSPITALS)
+    capsys.readouterr()
+    assert run(["agent", "evaluation", str(federation.hospitals["h2"].folder), job, "--json"]) == 0
+    histogram = tmp_path / "histogram.json"
+    histogram.write_text(capsys.readouterr().out)
+    cuts = data(capsys, "cuts", gridded, histogram, "--parts", "4", "--least", "5", "-o", final)["cuts"]
+    pooled = sorted(number for temperatures in numbers.values() for number in temperatures)
+    quartiles = [pooled[-(-k * len(pooled) // 4) - 1] for k in (1, 2, 3)]
+    expected = [next(edge for edge in edges if float(edge) >= quartile - 1e-9) for quartile in quartiles]
+    assert cuts == {"temperature": expected}
+    pooled_rows = [(number, number > 39) for temperatures in numbers.values() for number in temperatures]
+    schema = Schema.from_json(schema_of(final))
+    rows = [(schema.attributes[0].code_of(f"{number:.1f}"), int(ill)) for number, ill in pooled_rows]
+    assert run_job(federation, final, files, "quartiles") == {grown(schema, rows)}
+    wrong = data(capsys, "cuts", final, histogram, "-o", tmp_path / "no.json", code=3)
+    assert "other edges" in wrong["detail"]
