@@ -51,9 +51,9 @@ def evaluation(
     result = cabinet.get(cabinet.find(job))
     asked, shelf = result.manifest.tally, open_shelf(folder)
     known = asked is not None and asked.model in shelf.ids()
-    tree = shelf.get(str(asked.model)).tree if asked is not None and known else None
-    document = tally_document(result, tree)
-    return Report(document, _histogram_text(document) if tree is None else _places_text(document))
+    model = shelf.get(str(asked.model)) if asked is not None and known else None
+    document = tally_document(result, model)
+    return Report(document, _histogram_text(document) if model is None else _places_text(document))
 
 
 def evaluate(
@@ -112,16 +112,14 @@ def _histogram_text(document: dict[str, Any]) -> str:
 
 
 def _places_text(document: dict[str, Any]) -> str:
-    from hospital_agent.models.tallies import confusion_of
-
     classes = document["classes"]
-    table = confusion_of(document["nodes"], document["answers"], len(classes))
+    table = _confusion(document)
     lines = [_head(document), *_table_lines("The tree", table, classes)]
     own = document.get("own_tree")
     if own is not None:
         lines += _table_lines(
             "The tree of this hospital's own records",
-            confusion_of(own["nodes"], own["answers"], len(classes)),
+            _confusion({**own, "classes": classes}),
             classes,
         )
         paired = document["paired"]
@@ -130,6 +128,13 @@ def _places_text(document: dict[str, Any]) -> str:
             f"only {paired['only_own_right']}, by neither {paired['neither_right']}."
         )
     return "\n".join(lines)
+
+
+def _confusion(document: dict[str, Any]) -> list[list[int]]:
+    from hospital_agent.models.tallies import confusion_of
+
+    parts = (document["nodes"], document["answers"], document["votes"])
+    return confusion_of(*parts, len(document["classes"]))
 
 
 def _table_lines(name: str, table: list[list[int]], classes: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from hospital_agent.records import DataSettings, RecordSource
 from hospital_agent.records.derived_source import AskedTree, DerivedSource
 from hospital_agent.records.selecting import Selector
 from shared.errors import InputError
-from shared.protocol.tallies import schema_asked
+from shared.protocol.tallies import places_needed, schema_asked
 from shared.wire.manifest import Manifest
 
 
@@ -60,7 +60,7 @@ def asked_tree(manifest: Manifest, shelf: Shelf) -> AskedTree:
     wrong = [
         (model.tree_sha256 != tally.tree_sha256, "it names another tree of that job"),
         (own.study != manifest.study, "the tree is of another study"),
-        (tree.node_count > (tally.places or 0), "it has fewer places than the tree has nodes"),
+        (places_needed(tree, model.schema) > (tally.places or 0), "it has fewer places than the tree"),
         (manifest.schema_ != schema_asked(own.schema_, tally), "its schema is not that of the tree's places"),
     ]
     reason = next((text for broken, text in wrong if broken), None)

@@ -45,7 +45,7 @@ def judged_here(
         return document
     alone = _own_tree(manifest, _training(folder, data, model, chosen))
     own_places = places_of(alone, schema, rows)
-    return document | comparison(tree, places, alone, own_places, rows.classes, schema.class_count)
+    return document | comparison(tree, places, alone, own_places, rows.classes, schema)
 
 
 def _selection(manifest: Manifest, records: str | None) -> SelectionSpec | None:

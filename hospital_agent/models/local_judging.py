@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import answers_of
+from shared.protocol.tallies import places_needed
 from shared.tree.model import Tree
+from shared.tree.schema import Schema
 from shared.wire.tally import SelectionSpec
 
 Places = NDArray[np.int64]
@@ -38,29 +40,29 @@ def local_document(
         "use": "all" if selection is None else selection.use,
         "selection": None if selection is None else selection.model_dump(mode="json"),
         "records": int(classes.size),
-        "nodes": counts_at(tree, places, classes, len(model.schema.classes)),
-        "answers": answers_of(tree),
+        **_counts(tree, places, classes, model.schema),
     }
 
 
-def counts_at(tree: Tree, places: Places, classes: Classes, class_count: int) -> list[list[int]]:
-    """Records per true class at each place. Args: places, classes: shape (n,)."""
-    keys = places * class_count + classes
-    table = np.bincount(keys, minlength=tree.node_count * class_count).reshape(-1, class_count)
-    return [[int(count) for count in row] for row in table]
+def _counts(tree: Tree, places: Places, classes: Classes, schema: Schema) -> dict[str, Any]:
+    """Records per true class at each node, and by the class that a vote of branches answered, where there are such."""
+    needed, size = places_needed(tree, schema), schema.class_count
+    table = np.bincount(places * size + classes, minlength=needed * size).reshape(-1, size).tolist()
+    nodes = tree.node_count
+    return {
+        "nodes": table[:nodes],
+        "answers": answers_of(tree),
+        "votes": table[nodes:] if needed > nodes else None,
+    }
 
 
 def comparison(
-    tree: Tree, places: Places, own_tree: Tree, own_places: Places, classes: Classes, class_count: int
+    tree: Tree, places: Places, own_tree: Tree, own_places: Places, classes: Classes, schema: Schema
 ) -> dict[str, Any]:
     """Two trees on the same records. `paired`: records that both, only the joint, only the own, neither gets right."""
-    joint, own = (_right(t, p, classes) for t, p in ((tree, places), (own_tree, own_places)))
+    joint, own = (_right(t, p, classes, schema) for t, p in ((tree, places), (own_tree, own_places)))
     return {
-        "own_tree": {
-            "tree_sha256": own_tree.sha256,
-            "nodes": counts_at(own_tree, own_places, classes, class_count),
-            "answers": answers_of(own_tree),
-        },
+        "own_tree": {"tree_sha256": own_tree.sha256, **_counts(own_tree, own_places, classes, schema)},
         "paired": {
             "both_right": int(np.count_nonzero(joint & own)),
             "only_joint_right": int(np.count_nonzero(joint & ~own)),
@@ -70,6 +72,8 @@ def comparison(
     }
 
 
-def _right(tree: Tree, places: Places, classes: Classes) -> NDArray[np.bool_]:
-    answers = np.array([-1 if answer is None else answer for answer in answers_of(tree)], dtype=np.int64)
+def _right(tree: Tree, places: Places, classes: Classes, schema: Schema) -> NDArray[np.bool_]:
+    """Whether each record's place answers its class; places behind the nodes are the answers of votes."""
+    nodes = [-1 if answer is None else answer for answer in answers_of(tree)]
+    answers = np.array([*nodes, *range(schema.class_count)], dtype=np.int64)
     return np.equal(answers[places], classes)

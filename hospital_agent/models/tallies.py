@@ -18,7 +18,7 @@ from hospital_agent.models.model import Model
 from shared.crypto import identity
 from shared.errors import InputError, PrivetError
 from shared.protocol.envelopes import Signer
-from shared.protocol.tallies import counts_by_place
+from shared.protocol.tallies import counts_by_place, places_needed
 from shared.tree.model import Leaf, Tree
 from shared.tree.schema import Schema
 from shared.tree.tallying import Tables, tables_of
@@ -68,6 +68,14 @@ class TallyResult:
     def places(self, tree: Tree) -> dict[int, tuple[int, ...]]:
         """Of an evaluation: the place of every node of its tree to the records per true class that ended there."""
         return dict(enumerate(counts_by_place(self.tables, tree.node_count)))
+
+    def votes(self, model: Model) -> list[tuple[int, ...]] | None:
+        """Of an evaluation: for each class the records per true class that a vote of branches answered it.
+
+        Args: model: the one that was evaluated. Returns: None where it has no fractional missing values.
+        """
+        nodes, needed = model.shown_tree.node_count, places_needed(model.shown_tree, model.schema)
+        return None if nodes == needed else counts_by_place(self.tables, needed)[nodes:]
 
     def canonical(self) -> bytes:
         """What the agent signs."""
@@ -139,8 +147,8 @@ def cabinet_of(folder: Path, identity_public: bytes, root: bytes) -> Cabinet:
     return Cabinet(folder / TALLIES, identity_public, root)
 
 
-def tally_document(result: TallyResult, tree: Tree | None) -> dict[str, Any]:
-    """The counts as plain JSON. Args: tree: of an evaluation, where its model is here; else places are not cut."""
+def tally_document(result: TallyResult, model: Model | None) -> dict[str, Any]:
+    """The counts as plain JSON. Args: model: that was evaluated, where it is here; else places are not cut."""
     manifest, selection = result.manifest, result.manifest.selection
     head = {
         "job": result.job,
@@ -158,12 +166,17 @@ def tally_document(result: TallyResult, tree: Tree | None) -> dict[str, Any]:
     if result.kind == "histogram":
         return head | {"attributes": _histogram(result)}
     asked = manifest.tally
-    rows = counts_by_place(result.tables, len(_all_places(result)) if tree is None else tree.node_count)
+    if model is None:
+        rows, answers, votes = counts_by_place(result.tables, len(_all_places(result))), None, None
+    else:
+        tree = model.shown_tree
+        rows, answers, votes = list(result.places(tree).values()), answers_of(tree), result.votes(model)
     return head | {
         "model": None if asked is None else asked.model,
         "tree_sha256": None if asked is None else asked.tree_sha256,
         "nodes": [list(row) for row in rows],
-        "answers": None if tree is None else answers_of(tree),
+        "answers": answers,
+        "votes": None if votes is None else [list(row) for row in votes],
     }
 
 
@@ -172,10 +185,13 @@ def answers_of(tree: Tree) -> list[int | None]:
     return [node.label if isinstance(node, Leaf) else node.majority for node in tree.nodes()]
 
 
-def confusion_of(rows: list[list[int]], answers: list[int | None], classes: int) -> list[list[int]]:
+def confusion_of(
+    rows: list[list[int]], answers: list[int | None], votes: list[list[int]] | None, classes: int
+) -> list[list[int]]:
     """Records by true class (line) and answered class (column); a place without an answer counts in none."""
     table = [[0] * classes for _ in range(classes)]
-    for row, answer in zip(rows, answers, strict=True):
+    voted = [] if votes is None else list(zip(votes, range(classes), strict=True))
+    for row, answer in [*zip(rows, answers, strict=True), *voted]:
         for true, count in enumerate(row):
             if answer is not None:
                 table[true][answer] += count

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from shared.tree.contingency import ContingencyTable
+from shared.tree.model import Tree
+from shared.tree.schema import Schema
 from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, Manifest, SchemaSpec
 from shared.wire.tally import TallyKind, TallySpec
 
@@ -79,10 +81,16 @@ def place_codes(schema: SchemaSpec, place: int) -> list[int]:
     ]
 
 
-def counts_by_place(tables: Sequence[ContingencyTable], nodes: int) -> list[tuple[int, ...]]:
-    """Records per true class of each of the first `nodes` places. Args: tables: of an `evaluation_schema`."""
+def places_needed(tree: Tree, schema: Schema) -> int:
+    """Places of a tree's evaluation: its nodes, and a class's answers by vote where missing values are fractional."""
+    has_votes = any(attribute.is_fractional for attribute in schema.attributes)
+    return tree.node_count + schema.class_count * has_votes
+
+
+def counts_by_place(tables: Sequence[ContingencyTable], places: int) -> list[tuple[int, ...]]:
+    """Records per true class of each of the first `places` places. Args: tables: of an `evaluation_schema`."""
     rows = [row for table in tables for row in (table.rows if len(tables) == 1 else table.rows[:-1])]
-    return rows[:nodes]
+    return rows[:places]
 
 
 def _name(part: range, taken: str) -> str:

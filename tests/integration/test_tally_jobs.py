@@ -128,7 +128,7 @@ def test_what_is_not_allowed_is_declined_or_refused(federation: LocalFederation,
     small = federation.cloud.job("clinic", tally={**evaluation, "places": 2})
     refused = federation.wait(small, HOSPITALS)
     assert {entry.status for entry in refused.values()} <= {JobStatus.DECLINED, JobStatus.FAILED}
-    assert any("fewer places" in str(entry.reason) for entry in refused.values())
+    assert any("fewer places than the tree" in str(entry.reason) for entry in refused.values())
 
 
 def test_held_out_records_and_those_grown_on_make_up_the_pooled_table(

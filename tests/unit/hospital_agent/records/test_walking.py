@@ -15,8 +15,12 @@ from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.walking import places_of
 from shared.protocol.tallies import evaluation_schema, place_codes
 from shared.tree.binary_tests import AtMost, Equals, UpTo
+from shared.tree.counting import count_rows
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.growths import tree_growth
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.numbers import FixedPoint
+from shared.tree.prediction import predict
 from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 
@@ -90,6 +94,45 @@ def _apart(node: Node) -> Node:
         return Leaf(node.label)
     kids = tuple(map(_apart, node.kids))
     return Split(node.attribute, kids, node.majority, test=node.test)
+
+
+FRACTIONAL = Schema.create(
+    [
+        Attribute("colour", ("red", "green", "missing"), missing="fractional"),
+        Attribute("stage", ("1", "2", "3")),
+        Attribute("side", ("left", "right", ""), missing="fractional"),
+    ],
+    "class",
+    ("no", "yes", "both"),
+)
+CODED = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
+    min_size=6,
+    max_size=40,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CODED, CODED)
+def test_records_without_a_value_count_where_the_vote_answers(
+    grown_on: list[tuple[int, ...]], asked: list[tuple[int, ...]]
+) -> None:
+    rules = GrowthRules(min_node=1, min_child=1, max_depth=None)
+    growth = tree_growth(FRACTIONAL).start(FRACTIONAL, rules, bytes(32))
+    while not growth.is_done:
+        growth = growth.absorb(count_rows(grown_on, growth.queries, FRACTIONAL))
+    tree = growth.tree
+    columns = np.array(asked, dtype=np.uint8).T
+    places = places_of(tree, FRACTIONAL, RecordRows(tuple(columns[:-1]), columns[-1])).tolist()
+    labels = [node.label if isinstance(node, Leaf) else node.majority for node in tree.nodes()]
+    answered = [[*labels, *range(3)][place] for place in places]
+    names = [attribute.name for attribute in FRACTIONAL.attributes]
+    expected = []
+    for row in asked:
+        values = [a.values[code] for a, code in zip(FRACTIONAL.attributes, row, strict=False)]
+        record = {n: None if v in ("", "missing") else v for n, v in zip(names, values, strict=True)}
+        expected.append(FRACTIONAL.classes.index(predict(tree, FRACTIONAL, record).label))
+    assert answered == expected
 
 
 @pytest.mark.parametrize("places", [5, 256, 257, 700])
