@@ -14,6 +14,7 @@ from privet.demo.options import (
     check_key_mode,
     check_mode,
     check_own_records,
+    check_pruning,
     height_of,
     hospital_count,
     parse_cuts,
@@ -38,6 +39,13 @@ class CriterionName(StrEnum):
     INFORMATION_GAIN = "information-gain"
     GAIN_RATIO = "gain-ratio"
     C45 = "c45"
+
+
+class PruneName(StrEnum):
+    """How the grown tree of mode ppsdt is cut back."""
+
+    COLLAPSE = "collapse"
+    PESSIMISTIC = "pessimistic"
 
 
 class ProfileName(StrEnum):
@@ -189,6 +197,15 @@ def demo(
             "--split-on-zero-gain", help="Go on where the best gain is exactly 0.", rich_help_panel=_JOB
         ),
     ] = False,
+    prune: Annotated[
+        PruneName | None,
+        typer.Option(
+            "--prune",
+            help="Cut back the grown tree in mode ppsdt, by counts that are known already: subtrees that save no "
+            "error, or (pessimistic) also those that save none at worst, as C4.5 does.",
+            rich_help_panel=_JOB,
+        ),
+    ] = None,
     noise_sigma: Annotated[
         str | None,
         typer.Option(
@@ -246,6 +263,7 @@ def demo(
                 min_child=min_child,
                 max_depth=height_of(mode.value, max_depth, split_on_zero_gain=split_on_zero_gain),
                 split_on_zero_gain=split_on_zero_gain,
+                pruning=check_pruning(None if prune is None else prune.value, mode.value),
                 # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
                 # With noise nothing follows from others.
                 skip_known=mode is Mode.PPSDT and profile is ProfileName.HARDENED and noise_sigma is None,

@@ -232,6 +232,7 @@ def _plan(options: DemoOptions, hospitals: list[AgentId]) -> dict[str, Any]:
         "split_on_zero_gain": rules.split_on_zero_gain,
         "skip_known": rules.skip_known,
         "deadlines": _DEADLINES,
+        **({} if rules.pruning is None else {"pruning": {"method": rules.pruning.method}}),
         **({"key_mode": "threshold"} if options.key_mode == "threshold" else {}),
         **({} if options.noise_sigma is None else {"noise": {"sigma": options.noise_sigma}}),
     }

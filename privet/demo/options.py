@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from shared.errors import InputError
 from shared.tree.growth_rules import Criterion, GrowthRules
+from shared.tree.pruning import Pruning
 from shared.wire.secret import MAX_HEIGHT
 
 Profile = Literal["hardened", "paper"]
@@ -75,6 +76,15 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: Criterion | None, dir
     if criterion not in (None, own):
         raise _not_of(mode, f"--criterion {criterion}")
     return own
+
+
+def check_pruning(method: Literal["collapse", "pessimistic"] | None, mode: Mode) -> Pruning | None:
+    """The pruning, once the mode is seen to open the counts it needs. Raises: InputError: it does not."""
+    if method is None:
+        return None
+    if mode != "ppsdt":
+        raise _not_of(mode, "--prune")
+    return Pruning(method)
 
 
 def check_key_mode(key_mode: KeyMode, mode: Mode, profile: Profile) -> KeyMode:

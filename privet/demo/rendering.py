@@ -10,6 +10,7 @@ from typing import Any, Final
 from privet.demo.learned import what_each_party_learned
 from privet.demo.progress import plural
 from privet.demo.result import DemoResult, SecretWork
+from shared.tree.growth_rules import GrowthRules
 
 _MIN_WIDTH: Final = 60
 _MAX_WIDTH: Final = 110
@@ -66,9 +67,13 @@ def _headline(result: DemoResult) -> str:
         f"{len(result.trees)} hospitals with {len(result.records.rows)} records grew one tree in "
         f"{plural(len(result.rounds), 'round')} and {seconds:.2f} seconds.\n"
         f"Mode ppsdt, profile {options.profile}, {options.key_bits}-bit key{_in_shares(result)}, "
-        f"{options.rules.criterion}."
+        f"{options.rules.criterion}{_pruned(options.rules)}."
         f"{_PAPER_NOTE if options.profile == 'paper' else ''}"
     )
+
+
+def _pruned(rules: GrowthRules) -> str:
+    return "" if rules.pruning is None else f", {rules.pruning.method} pruning"
 
 
 def _in_shares(result: DemoResult) -> str:
