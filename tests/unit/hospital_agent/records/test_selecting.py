@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +27,7 @@ def spec(
     )
 
 
-def records(rows: list[tuple[int, ...]], numbers: list[int] | None = None) -> CodedRecords:
+def records(rows: Sequence[tuple[int, ...]], numbers: list[int] | None = None) -> CodedRecords:
     measured = np.array([numbers], dtype=np.uint32) if numbers else np.empty((0, len(rows)), dtype=np.uint32)
     return CodedRecords(np.array(rows, dtype=np.uint8).T.copy(), measured, ())
 
