@@ -90,7 +90,7 @@ def check(case: Case, records: Any) -> None:
         np.testing.assert_allclose(found.predict_proba(records), expected, rtol=0, atol=1e-15)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_it_answers_as_the_tree_does(case: Case) -> None:
     check(case, frame(case))

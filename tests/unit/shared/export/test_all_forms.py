@@ -28,8 +28,8 @@ from tests.support.export_judges import (
     run_python,
 )
 
-fast = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-thorough = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+fast = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+thorough = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 needs_jpmml = pytest.mark.skipif(not JPMML.is_dir(), reason=JPMML_MISSING)
 needs_java = pytest.mark.skipif(shutil.which("java") is None, reason="java is not here")
 
@@ -67,7 +67,7 @@ def test_pmml_rules_python_and_json_answer_alike(case: Case) -> None:
     check_pure_forms(case)
 
 
-@settings(fast, max_examples=25)
+@settings(fast, max_examples=12)
 @given(cases())
 def test_onnx_answers_alike(case: Case) -> None:
     pytest.importorskip("onnxruntime")
@@ -112,7 +112,7 @@ def test_a_second_outside_pmml_engine_answers_alike(
 
 
 @needs_jpmml
-@fast
+@settings(fast, max_examples=12)
 @given(cases())
 def test_pmml_keeps_to_the_schema(case: Case) -> None:
     import lxml.etree

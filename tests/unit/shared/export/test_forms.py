@@ -298,6 +298,7 @@ def test_a_branch_is_as_wide_as_its_share_only_where_counts_are_shown() -> None:
 # Deep trees
 
 
+@pytest.mark.long
 def test_forms_do_not_depend_on_the_depth_of_python() -> None:
     attributes = [Attribute(f"a{n}", ("x", "y")) for n in range(1024)]
     schema = Schema.create(attributes, "c", ["p", "q"])
