@@ -55,6 +55,9 @@ def _rounded(x: int, s: int, guard: int) -> int | None:
     its own last bit, `guard` bits behind the point.
     """
     bits = max(128, s + x.bit_length() + guard + 20)
+    # Rounded up, so that numbers of many lengths share few tables of logarithms; more bits than needed change nothing.
+    step = 1 << (bits.bit_length() - 3)
+    bits = -(-bits // step) * step
     exponent = x.bit_length() - 1
     scaled = (x * _natural_log_of_mantissa(x, bits) << (s + guard)) // _log_table(bits)[_STEPS]
     scaled += x * exponent << (s + guard)
