@@ -14,7 +14,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo services test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
+.PHONY: help setup demo services judges test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ services: ## install nginx, squid and the like for the tests, as root and where 
 	      || echo "could not install $$missing; their tests will skip"; \
 	  fi; \
 	fi
+
+# Under the AGPL, so it stays out of the environment: tests put its folder on their own path, and skip without it.
+judges: $(DEV) ## fetch the second outside evaluator of PMML, and the schema, for the tests of exports
+	@$(PIP) --no-deps --target $(VENV)/jpmml jpmml-evaluator==0.16.0
 
 test: $(DEV) services ## run the tests (TESTS="tests/unit -k name")
 	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long" $(TESTS)
