@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 File = Annotated[
     Path | None,
-    typer.Argument(metavar="[FILE]", help="The records; else those of --agent or --set.", show_default=False),
+    typer.Argument(metavar="FILE", help="The records; else those of --agent or --set.", show_default=False),
 ]
 Agent = Annotated[
     Path | None,
@@ -30,7 +30,7 @@ Set = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of [data] for this time (repeatable), such as delimiter=tab, header=false, url=..., table=...",
+        help="A data setting for this time (repeatable), such as delimiter=tab, header=false, url=..., table=...",
     ),
 ]
 
