@@ -7,7 +7,7 @@ result. Source: J. R. Quinlan, C4.5: Programs for Machine Learning (1993), secti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -79,7 +79,7 @@ def faults(tree: dict[str, Any], rows: Sequence[Row], setting: Setting) -> list[
         if _weights_of(node) != sums:
             return [f"{where}: weights {_weights_of(node)}, expected {sums}"]
         label = _label(sums, above, setting)
-        best = _best(records, used, setting)
+        best = _best(records, used, setting, counted)
         if not best:
             return [] if node.get("leaf") == label else [f"{where}: a leaf of class {label} is expected"]
         if node.get("attr") not in best:
@@ -95,6 +95,7 @@ def faults(tree: dict[str, Any], rows: Sequence[Row], setting: Setting) -> list[
             for fault in visit(subtree, kid, label, (*used, node["attr"]))
         ]
 
+    counted = _counted(rows, setting)
     return visit(tree, whole(rows), 0, ())
 
 
@@ -134,7 +135,27 @@ def _weighed(sums: Sequence[Fraction], setting: Setting) -> list[Fraction]:
     return [s * w for s, w in zip(sums, setting.class_weights or [1] * setting.classes, strict=True)]
 
 
-def _best(records: Weighted, used: tuple[int, ...], setting: Setting) -> list[int]:
+def _counted(rows: Sequence[Row], setting: Setting) -> list[int]:
+    """Criterion c45: the attributes of fewer branches than three tenths of all records, or all if none has fewer."""
+    records = sum(_weighed(totals(whole(rows), setting), setting))
+    few = [a for a, branches in enumerate(setting.branches) if branches < Fraction(3, 10) * records]
+    return few or list(range(len(setting.branches)))
+
+
+def _competing(
+    scores: dict[int, tuple[Decimal, bool]], gains: dict[int, Decimal], counted: list[int]
+) -> dict[int, tuple[Decimal, bool]]:
+    """Criterion c45: those of at least average gain, but for a thousandth of a bit."""
+    averaged = [gains[a] for a in scores if a in counted]
+    if not averaged:
+        return {}
+    with localcontext() as context:
+        context.prec = DIGITS
+        least = sum(averaged, Decimal(0)) / len(averaged) - Decimal(2).ln() / 1000
+    return {a: score for a, score in scores.items() if gains[a] >= least}
+
+
+def _best(records: Weighted, used: tuple[int, ...], setting: Setting, counted: list[int]) -> list[int]:
     sums = totals(records, setting)
     left = [a for a in range(len(setting.branches)) if a not in used]
     pure = sum(bool(s) for s in sums) <= 1
@@ -145,6 +166,10 @@ def _best(records: Weighted, used: tuple[int, ...], setting: Setting) -> list[in
         score = _score(records, attribute, setting)
         if score is not None:
             scores[attribute] = score
+    if setting.criterion == "c45":
+        by_gain = replace(setting, criterion="information-gain")
+        gains = {a: found[0] for a in scores if (found := _score(records, a, by_gain)) is not None}
+        scores = _competing(scores, gains, counted)
     if not scores:
         return []
     top = max(score for score, _ in scores.values())

@@ -63,7 +63,7 @@ def test_the_class_alone_is_shown_where_no_more_is_allowed() -> None:
 
 
 @given(cases())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_votes_are_those_of_the_oracle(case: Case) -> None:
     """Every record of the training, and one that lacks everything."""
     tree = case.grown()
