@@ -102,6 +102,13 @@ def tally_rules(
         return rules
     rules |= {"max_depth": 1, "publish_tree": False}
     if tally.kind == "histogram":
+        measured = next((a.name for a in study.schema.attributes if a.numeric is not None), None)
+        if measured is not None:
+            raise InputError(
+                f"a histogram counts listed values and intervals, and attribute {measured[:200]!r} has neither",
+                where="histogram",
+                remedy="Start it under a study whose schema has fine cut points for it.",
+            )
         return rules | {"tally": TallySpec(kind="histogram")}
     if selection is not None:
         raise InputError(
