@@ -15,6 +15,7 @@ from hospital_agent.commands import (
     jobs,
     predicting,
     protecting,
+    pruning,
     reporting,
     running,
     studies,
@@ -39,6 +40,7 @@ app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
 app.command()(predicting.predict)
 app.command()(exporting.export)
+app.command()(pruning.prune)
 app.command()(reporting.report)
 app.command()(evaluating.evaluate)
 app.command()(evaluating.evaluation)

@@ -36,8 +36,7 @@ def best_on_hold_out(tree: Tree, ends: Ends, sequence: Sequence[Pruned]) -> Prun
 
     Args: ends: at the places of `tree`. sequence: as `weakest_links` gives it, alphas rising.
     """
-    reached = _reached(tree, ends)
-    errors = [hold_out_errors(tree, reached, ends, pruned.tree) for pruned in sequence]
+    errors = [errors_at(tree, ends, pruned.tree) for pruned in sequence]
     return next(
         pruned
         for pruned, made in zip(reversed(sequence), reversed(errors), strict=True)
@@ -45,9 +44,9 @@ def best_on_hold_out(tree: Tree, ends: Ends, sequence: Sequence[Pruned]) -> Prun
     )
 
 
-def hold_out_errors(tree: Tree, reached: Ends, ends: Ends, pruned: Tree) -> int:
-    """Errors of a pruned tree. Args: reached, ends: at the places of the whole tree, walks through and walks ended."""
-    nodes, errors, skip = list(tree.nodes()), 0, 0
+def errors_at(tree: Tree, ends: Ends, pruned: Tree) -> int:
+    """Hold-out records that a pruned tree answers wrongly. Args: ends: at the places of the whole tree."""
+    reached, nodes, errors, skip = _reached(tree, ends), list(tree.nodes()), 0, 0
     small = pruned.nodes()
     for place, node in enumerate(nodes):
         if place < skip:

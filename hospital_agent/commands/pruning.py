@@ -1,0 +1,109 @@
+"""`prune`: a finished tree cut back by the records that an evaluation held out. Nothing is sent anywhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.predicting import open_shelf
+from shared.errors import InputError
+from shared.export import FormatName
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.models.pruned import PrunedModel
+
+
+class MethodName(StrEnum):
+    """How hold-out records decide."""
+
+    REDUCED_ERROR = "reduced-error"
+    COST_COMPLEXITY = "cost-complexity"
+
+
+def prune(
+    folder: Folder,
+    model: ModelPrefix,
+    evaluation: Annotated[
+        str,
+        typer.Option("--by", metavar="JOB", help="The job that evaluated it on records that were held out."),
+    ],
+    method: Annotated[
+        MethodName,
+        typer.Option(
+            help="reduced-error: each subtree that saves no error on them becomes a leaf; cost-complexity: of the "
+            "trees between the whole one and its root, the smallest of fewest errors."
+        ),
+    ] = MethodName.REDUCED_ERROR,
+    form: Annotated[FormatName | None, typer.Option("--format", help="With -o: the form to write.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the pruned tree; the file must not exist."
+        ),
+    ] = None,
+) -> Report:
+    """Cut a tree back by counts that an evaluation has opened. The model stays as it is; every hospital that does this
+    comes to the same tree.
+    """
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.models.pruned import prune_model
+    from hospital_agent.models.tallies import cabinet_of
+
+    if (form is None) != (output is None):
+        raise InputError("give --format and --output together, or neither", where="prune")
+    if output is not None and output.exists():
+        raise InputError("it exists already", where=str(output), remedy="Name another file.")
+    shelf, ring = open_shelf(folder), Keyring.open(folder)
+    cabinet = cabinet_of(folder, ring.identity.public, ring.hospital_trust().root)
+    found = prune_model(shelf.get(shelf.find(model)), cabinet.get(cabinet.find(evaluation)), method.value)
+    document = _document(found, method.value)
+    if output is not None and form is not None:
+        document |= {"file": str(output), "format": form, "bytes": _write(found, form, output)}
+    return Report(document, _text(document))
+
+
+def _write(found: PrunedModel, form: FormatName, output: Path) -> int:
+    from hospital_agent.files import write_file
+    from hospital_agent.models.subjects import subject_of
+    from shared.export.formats import render
+
+    content = render(subject_of(found.model, version("privet")), form)
+    write_file(output, content)
+    return len(content)
+
+
+def _document(found: PrunedModel, method: str) -> dict[str, Any]:
+    from hospital_agent.models import description
+    from hospital_agent.models.pruned import WARNING
+
+    shown = description(found.model)
+    return {
+        "model": found.model.id,
+        "method": method,
+        "grown_sha256": found.grown.sha256,
+        "tree_sha256": found.model.tree_sha256,
+        "nodes": [found.grown.node_count, found.model.shown_tree.node_count],
+        "records": found.records,
+        "errors": [found.errors_before, found.errors_after],
+        "alpha": None if found.alpha is None else str(found.alpha),
+        "warning": WARNING,
+        "tree": shown["tree"],
+        "drawing": shown["drawing"],
+    }
+
+
+def _text(document: dict[str, Any]) -> str:
+    nodes, errors = document["nodes"], document["errors"]
+    head = (
+        f"Model {document['model']}, {document['method']} by {document['records']} hold-out records: {nodes[0]} nodes "
+        f"become {nodes[1]}, {errors[0]} errors become {errors[1]}.\nSHA-256 {document['tree_sha256']}\n"
+        f"{document['warning']}"
+    )
+    written = f"\n\nWritten to {document['file']} as {document['format']}." if "file" in document else ""
+    return f"{head}\n\n{document['drawing']}{written}"
