@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hospital_agent.journal import JobStatus
+from hospital_agent.journal import JobStatus, Journal, studies
 from privet.__main__ import run
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
@@ -240,3 +240,65 @@ def test_cut_points_from_one_encrypted_histogram(
     assert run_job(federation, final, files, "quartiles") == {grown(schema, rows)}
     wrong = data(capsys, "cuts", final, histogram, "-o", tmp_path / "no.json", code=3)
     assert "other edges" in wrong["detail"]
+
+
+def small_contract(tmp_path: Path, **changes: Any) -> Path:
+    path = tmp_path / "small.json"
+    document = {
+        "name": "small",
+        "attributes": [{"name": "sex", "kind": "category", "values": [{"value": "f"}, {"value": "m"}]}],
+        "class": {"name": "ill", "values": [{"value": "no"}, {"value": "yes"}]},
+    }
+    path.write_text(json.dumps({**document, **changes}))
+    return path
+
+
+def test_a_hospital_signs_a_draft_and_another_sees_who_did(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract, signed = small_contract(tmp_path), tmp_path / "signed.json"
+    made = data(capsys, "sign", contract, "--agent", federation.hospitals["h1"].folder, "-o", signed)
+    seen = data(capsys, "sign", signed, "--verify", "--agent", federation.hospitals["h2"].folder)
+    assert (seen["hospital"], seen["sha256"]) == ("h1", made["sha256"])
+    data(capsys, "merge", signed, contract, "-o", tmp_path / "merged.json")
+    assert "h1" not in (tmp_path / "merged.json").read_text()
+    document = json.loads(signed.read_text())
+    for change in ({"hospital": "h3"}, {"contract": {**document["contract"], "title": "another"}}):
+        signed.write_text(json.dumps({**document, **change}))
+        data(capsys, "sign", signed, "--verify", "--agent", federation.hospitals["h2"].folder, code=4)
+    data(capsys, "sign", contract, "--verify", "--agent", federation.hospitals["h2"].folder, code=3)
+
+
+def test_the_cloud_takes_no_study_whose_schema_is_not_its_contracts(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    document = json.loads(small_contract(tmp_path).read_text())
+    schema = schema_of(small_contract(tmp_path))
+    other = {**schema, "class": {"name": "ill", "labels": ["yes", "no"]}}
+    body = {"id": "other", "question": "does it hold?", "synthetic": True, "contract": document}
+    answer = federation.cloud.people.post("/v1/studies", json={**body, "schema": other})
+    assert (answer.status_code, "data contract" in answer.text) == (422, True), answer.text
+    assert federation.cloud.people.post("/v1/studies", json={**body, "schema": schema}).status_code == 201
+
+
+def test_an_agent_checks_its_records_against_a_study_it_was_shown(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(small_contract(tmp_path).read_text())
+    study = federation.cloud.study(schema_of(small_contract(tmp_path)), name="shown", contract=document)
+    hospital = federation.hospitals["h1"]
+    path = tmp_path / "records.csv"
+    path.write_text("sex,ill\nf,no\nm,yes\n" * 1 + "x,no\n")
+    hospital.configure(path)
+
+    def was_shown() -> bool:
+        with Journal.open(hospital.folder) as journal:
+            return studies.study(journal, study) is not None
+
+    federation.until(was_shown)
+    found = data(capsys, "check", study, "--agent", hospital.folder, code=1)
+    assert [(fault["column"], fault["rule"], fault["first"]) for fault in found["faults"]] == [
+        ("sex", "unknown-value", "line 4")
+    ]
+    path.write_text("sex,ill\nf,no\nm,yes\n")
+    assert data(capsys, "check", study, "--agent", hospital.folder)["fits"]

@@ -1,0 +1,80 @@
+"""`privet data inspect` as people type it: what it prints, where it ends, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from privet.__main__ import run
+
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+
+
+def inspected(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
+    capsys.readouterr()
+    assert run(["data", "inspect", *map(str, words), "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def ward(tmp_path: Path, classes: str = "no yes") -> Path:
+    path = tmp_path / "ward.csv"
+    words = classes.split()
+    rows = [f"p{n},{'?' if n % 9 == 0 else n % 3},{words[n % len(words)]}" for n in range(60)]
+    path.write_text("\n".join(["case id,grade,ill", *rows]) + "\n")
+    return path
+
+
+def test_what_was_found_and_how_it_was_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = inspected(capsys, ward(tmp_path), "--class", "ill")
+    assert (found["rows"], found["class"], found["floor"]) == (60, "ill", 5)
+    assert [finding["code"] for finding in found["findings"][:2]] == ["identifier", "missing-code"]
+    assert found["findings"][0]["options"] == [["--drop", "case id"]]
+    assert found["reading"]["format"] == "text"
+    assert [column["name"] for column in found["columns"]] == ["case id", "grade", "ill"]
+
+
+def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+    inspected(capsys, ward(tmp_path), "--class", "3", "--html", page)
+    assert "identifier" in page.read_text()
+    assert page.stat().st_mode & 0o077 == 0
+
+
+def test_records_that_make_no_study_end_with_code_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = inspected(capsys, ward(tmp_path, "no"), "--class", "ill", code=1)
+    assert found["findings"][0]["code"] == "single-class"
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [("a,b\n1,2\n3\n", "line 3"), ("a,b\n1,2\nx,y,z\n", "line 3")],
+)
+def test_what_is_not_one_table_of_cases_is_refused_by_line(
+    content: str, line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text(content)
+    assert line in inspected(capsys, path, code=3)["where"]
+
+
+def test_a_setting_for_this_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = inspected(capsys, ward(tmp_path), "--set", "header=false", "--class", "3")
+    assert [column["name"] for column in found["columns"]] == ["column 1", "column 2", "column 3"]
+    refused = inspected(capsys, ward(tmp_path), "--set", "delimeter=tab", code=3)
+    assert "delimeter" in refused["detail"]
+    assert "no records" in inspected(capsys, code=3)["detail"]
+
+
+@pytest.mark.long
+def test_a_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with duckdb.connect(str(tmp_path / "ward.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE ward AS SELECT * FROM read_csv('{ward(tmp_path)}')")
+    words = ("--set", f"url=duckdb://{tmp_path / 'ward.duckdb'}", "--set", "table=ward", "--class", "ill")
+    found = inspected(capsys, *words)
+    assert [finding["code"] for finding in found["findings"][:2]] == ["identifier", "missing-code"]
