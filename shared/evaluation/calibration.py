@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Final
 
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share, undefined
@@ -79,12 +78,12 @@ def in_the_large(table: LeafTable, k: int) -> Measure:
     if reason := fault(table):
         return undefined(reason)
     steps = steps_of(table, k)
-    expected = sum((step.score * (step.positive + step.negative) for step in steps), Fraction(0))
+    expected = _expected(steps)
     observed = sum(step.positive for step in steps)
     if not expected:
         return undefined("the scores expect no record of this class")
     return Measure(
-        float(observed / expected),
+        observed / expected,
         reason="no interval is made of this one",
         records=table.records,
         parts=(observed,),
@@ -129,14 +128,18 @@ def laplace(classes: int) -> Smoothing:
 def _bin(place: int, steps: list[Step], bins: int, confidence: Confidence) -> Bin:
     records = sum(step.positive + step.negative for step in steps)
     positives = sum(step.positive for step in steps)
-    total = sum((step.score * (step.positive + step.negative) for step in steps), Fraction(0))
     return Bin(
         place / bins,
         (place + 1) / bins,
         records,
-        float(total / records) if records else None,
+        _expected(steps) / records if records else None,
         share(positives, records, confidence, empty="no record has such a score"),
     )
+
+
+def _expected(steps: list[Step]) -> float:
+    """How many records of the class the scores expect."""
+    return math.fsum(float(step.score * (step.positive + step.negative)) for step in steps)
 
 
 def _fit(steps: list[Step]) -> tuple[tuple[float, float], tuple[float, float]] | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Final, Literal
 
@@ -177,13 +176,12 @@ def by_influence(
 
 
 def mean_loss(
-    cells: Iterable[tuple[int, Fraction]], confidence: Confidence, *, bounds: tuple[float, float]
+    cells: Iterable[tuple[int, float]], confidence: Confidence, *, bounds: tuple[float, float]
 ) -> Measure:
-    """The mean of an exact loss over records, with its interval. Args: cells: number of records, loss of one."""
+    """The mean of a loss over records, with its interval. Args: cells: number of records, loss of one."""
     listed = [(count, loss) for count, loss in cells if count]
     records = sum(count for count, _ in listed)
     if not records:
         return undefined(NO_RECORDS)
-    mean = sum((count * loss for count, loss in listed), Fraction(0)) / records
-    influences = [(count, float(loss - mean)) for count, loss in listed]
-    return by_influence(float(mean), influences, confidence, bounds=bounds)
+    mean = math.fsum(count * loss for count, loss in listed) / records
+    return by_influence(mean, listed, confidence, bounds=bounds)

@@ -1,6 +1,6 @@
 """How good the scores of leaves are as probabilities, without a threshold: Brier score, log loss, and a baseline.
 
-Losses are fractions, summed exactly; only logarithms are floats.
+The loss of a record is a fraction until it is summed with those of other places, as a float and correctly rounded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from shared.evaluation.measures import (
     NO_RECORDS,
     Confidence,
     Measure,
-    by_influence,
     mean_loss,
     undefined,
 )
@@ -44,12 +43,12 @@ def brier(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """
     if reason := fault(table):
         return undefined(reason)
-    cells = (
-        (count, sum(((score - (k == true)) ** 2 for k, score in enumerate(scores)), Fraction(0)))
-        for scores, counts in _scored(table)
-        for true, count in enumerate(counts)
-        if count
-    )
+    cells: list[tuple[int, float]] = []
+    for scores, counts in _scored(table):
+        squares = sum((score * score for score in scores), Fraction(0))
+        cells += [
+            (count, float(squares - 2 * scores[true] + 1)) for true, count in enumerate(counts) if count
+        ]
     return mean_loss(cells, confidence, bounds=(0.0, 2.0))
 
 
@@ -58,7 +57,7 @@ def brier_of_class(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE
     if reason := fault(table):
         return undefined(reason)
     cells = (
-        (count, (scores[k] - (k == true)) ** 2)
+        (count, float((scores[k] - (k == true)) ** 2))
         for scores, counts in _scored(table)
         for true, count in enumerate(counts)
         if count
@@ -96,8 +95,7 @@ def log_loss(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measur
                     "a class occurs where the training had none of it (score 0); smooth the scores to have this"
                 )
             losses.append((count, -math.log(scores[true])))
-    mean = math.fsum(count * loss for count, loss in losses) / table.records
-    return by_influence(mean, losses, confidence, bounds=(0.0, math.inf))
+    return mean_loss(losses, confidence, bounds=(0.0, math.inf))
 
 
 def _scored(table: LeafTable) -> list[tuple[tuple[Fraction, ...], tuple[int, ...]]]:

@@ -43,12 +43,14 @@ class RocPoint:
 
 def steps_of(table: LeafTable, k: int) -> list[Step]:
     """The scores of class k that records got, highest first."""
-    found: dict[Fraction, list[int]] = {}
+    found: dict[tuple[int, int], list[int]] = {}
     for place, counts in table.reached():
-        sides = found.setdefault(scores_of(place)[k], [0, 0])
+        sides = found.setdefault(scores_of(place)[k].as_integer_ratio(), [0, 0])
         sides[0] += counts[k]
         sides[1] += sum(counts) - counts[k]
-    return [Step(score, *found[score]) for score in sorted(found, reverse=True)]
+    steps = [Step(Fraction(*ratio), *sides) for ratio, sides in found.items()]
+    # Floats rise with fractions, so they may go first: fractions are compared only where floats are equal.
+    return sorted(steps, key=lambda step: (float(step.score), step.score), reverse=True)
 
 
 def roc(table: LeafTable, k: int) -> list[RocPoint]:
@@ -123,23 +125,30 @@ def macro_auc(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measu
     if not ranked:
         return undefined(_ONE_SIDED)
     reached = table.reached()
-    influences = [[0.0] * len(truth) for _ in reached]
+    others = [0.0] * len(reached)
+    extra = [[0.0] * len(truth) for _ in reached]
     values: list[float] = []
     for k in ranked:
         steps = steps_of(table, k)
         positives, negatives = truth[k], n - truth[k]
         value = _twice_u(steps) / (2 * positives * negatives)
         values.append(value)
-        places = {step.score: (v10, v01) for step, v10, v01 in _components(steps, positives, negatives)}
-        for row, (place, _) in zip(influences, reached, strict=True):
-            v10, v01 = places[scores_of(place)[k]]
-            for true in range(len(truth)):
-                own = (v10 - value) / positives if true == k else (v01 - value) / negatives
-                row[true] += own * n / len(ranked)
+        ends = {
+            step.score.as_integer_ratio(): (
+                (v10 - value) / positives * n / len(ranked),
+                (v01 - value) / negatives * n / len(ranked),
+            )
+            for step, v10, v01 in _components(steps, positives, negatives)
+        }
+        for number, (place, _) in enumerate(reached):
+            own, other = ends[scores_of(place)[k].as_integer_ratio()]
+            others[number] += other
+            extra[number][k] = own - other
     cells = (
-        (count, influence)
-        for row, (_, counts) in zip(influences, reached, strict=True)
-        for count, influence in zip(counts, row, strict=True)
+        (count, others[number] + extra[number][true])
+        for number, (_, counts) in enumerate(reached)
+        for true, count in enumerate(counts)
+        if count
     )
     return by_influence(math.fsum(values) / len(values), cells, confidence, bounds=(0.0, 1.0))
 

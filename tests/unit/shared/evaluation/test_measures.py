@@ -223,6 +223,15 @@ def test_hospitals_are_shown_where_the_rest_of_the_pooled_result_tells_of_three_
     ]
 
 
+def test_the_interval_of_a_mean_joins_the_distances_of_its_shares() -> None:
+    first, second = share(8, 10), share(30, 40)
+    found = mean_of_shares([first, second])
+    assert found.value == pytest.approx(0.775)
+    assert (first.low, second.low) == (pytest.approx(0.490, abs=1e-3), pytest.approx(0.598, abs=1e-3))
+    assert found.low == pytest.approx((1.55 - math.hypot(0.8 - 0.4902, 0.75 - 0.5981)) / 2, abs=1e-4)
+    assert found.high == pytest.approx((1.55 + math.hypot(0.9433 - 0.8, 0.8581 - 0.75)) / 2, abs=1e-4)
+
+
 def test_a_mean_of_perfect_shares_still_has_a_width() -> None:
     found = mean_of_shares([share(9, 9), share(30, 30)])
     assert found.value == 1
