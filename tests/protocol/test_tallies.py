@@ -7,6 +7,7 @@ import pytest
 from shared.errors import InputError, JobCode
 from shared.protocol.disclosure import forecast
 from shared.protocol.disclosure_facts import fact
+from shared.protocol.disclosure_page import ledger_page, ledger_text
 from shared.protocol.disclosure_words import Learned
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.states import CloudState
@@ -140,6 +141,9 @@ def test_the_ledger_of_a_tally_forecasts_and_states_its_counts_and_no_tree(kind:
     cells = 5 * 3 if kind == "evaluation" else 7 * 3
     assert {e.amount for e in foreseen.entries if e.learned in (Learned.SUMS, Learned(kind))} == {cells}
     assert "grows no tree" in foreseen.to_json()["about"]["counts"][0]
+    assert "grows no tree" in ledger_text(foreseen, done)
+    page = ledger_page({"forecast": foreseen.to_json(), "fact": done.to_json()}, keeper="h1")
+    assert "grows no tree" in page
 
 
 def test_a_manifest_of_a_tally_has_one_round_and_nothing_to_publish() -> None:
