@@ -56,12 +56,10 @@ def brier_of_class(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE
     """The mean of (score_k - [k is true])^2, class k against the rest; 0 is best, 1 worst."""
     if reason := fault(table):
         return undefined(reason)
-    cells = (
-        (count, float((scores[k] - (k == true)) ** 2))
-        for scores, counts in _scored(table)
-        for true, count in enumerate(counts)
-        if count
-    )
+    cells: list[tuple[int, float]] = []
+    for scores, counts in _scored(table):
+        own, score = counts[k], scores[k]
+        cells += [(own, float((1 - score) ** 2)), (sum(counts) - own, float(score**2))]
     return mean_loss(cells, confidence, bounds=(0.0, 1.0))
 
 
