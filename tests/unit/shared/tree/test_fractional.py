@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +25,6 @@ from shared.tree.model import Tree
 from shared.tree.populations import disjoint_groups
 from shared.tree.schema import Attribute, Schema
 from tests.support import exact_fractional as oracle
-from tests.support.reference_data import DATA, SKIP_REASON, TREES, is_available
 
 CRITERIA: tuple[Criterion, ...] = ("information-gain", "gain-ratio", "c45")
 Rows = list[tuple[int, ...]]
@@ -292,70 +290,3 @@ def test_the_mark_needs_a_last_value_for_empty_fields(attribute: Attribute) -> N
     marked = replace(attribute, missing=attribute.missing or "fractional")
     with pytest.raises(InputError):
         Schema.create([marked], "class", ["0", "1"])
-
-
-# --- against J48 --------------------------------------------------------------------------------------------------
-
-NUMERIC = ["breast-cancer-wisconsin", "heart-hungarian", "heart-2-hospitals"]
-
-
-def numeric_rows(name: str) -> list[list[str]]:
-    files = {
-        "breast-cancer-wisconsin": ["breast-cancer-wisconsin-original/breast-cancer-wisconsin.data"],
-        "heart-hungarian": ["heart-disease/processed.hungarian.data"],
-        "heart-2-hospitals": [
-            "heart-disease/processed.cleveland.data",
-            "heart-disease/processed.hungarian.data",
-        ],
-    }[name]
-    rows = [row for file in files for row in csv.reader((DATA / file).read_text().splitlines()) if row]
-    if name == "breast-cancer-wisconsin":
-        return [row[1:] for row in rows]
-    return [[*row[:-1], "1" if int(row[-1]) > 0 else "0"] for row in rows]
-
-
-def steps_of(tree: dict[str, Any]) -> list[tuple[str, float]]:
-    if "leaf" in tree:
-        return []
-    below = [step for kid in tree["branches"].values() for step in steps_of(kid)]
-    return [(tree["attribute"], float(tree["threshold"])), *below]
-
-
-@pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
-@pytest.mark.parametrize("name", NUMERIC)
-def test_the_weights_at_j48s_leaves_are_those_that_the_rule_gives(name: str) -> None:
-    """Weka's J48 prints at each leaf the sum of weights and those of other classes, to two digits.
-
-    Its tests are thresholds, which a tree of listed values does not have; so its tree is taken as it is, each of its
-    tests as one attribute of two values, and the records walk down by the oracle's rule.
-    """
-    document = json.loads((TREES / f"{name}.gain-ratio.json").read_text(encoding="utf-8"))
-    columns, labels = list(document["attributes"]), document["class_order"]
-    tests = sorted(set(steps_of(document["tree_plain"])))
-    places = [(columns.index(column), threshold) for column, threshold in tests]
-    rows = [
-        (
-            *(2 if row[c] == "?" else int(float(row[c]) > threshold) for c, threshold in places),
-            labels.index(row[-1]),
-        )
-        for row in numeric_rows(name)
-    ]
-    assert any(2 in row[:-1] for row in rows)
-    setting = oracle.Setting((2,) * len(tests), frozenset(range(len(tests))), len(labels))
-    compared = 0
-
-    def visit(tree: dict[str, Any], records: oracle.Weighted) -> None:
-        nonlocal compared
-        if "leaf" in tree:
-            sums = oracle.totals(records, setting)
-            other = sum(sums) - sums[labels.index(tree["leaf"])]
-            assert float(sum(sums)) == pytest.approx(tree["count"], abs=0.0051)
-            assert float(other) == pytest.approx(tree.get("errors", 0), abs=0.0051)
-            compared += 1
-            return
-        step = tests.index((tree["attribute"], float(tree["threshold"])))
-        for kid, part in zip(tree["branches"].values(), oracle.parted(records, step, setting), strict=True):
-            visit(kid, part)
-
-    visit(document["tree_plain"], oracle.whole(rows))
-    assert compared == document["summary_plain"]["leaves"]
