@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sqlite3
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -79,14 +80,22 @@ def _config(connection: Connection | None = None) -> Config:
     return config
 
 
+@cache
+def _scripts() -> ScriptDirectory:
+    """The steps as they are installed, read once a process."""
+    return ScriptDirectory.from_config(_config())
+
+
+@cache
 def head() -> str:
     """The newest revision that this code knows."""
-    return ScriptDirectory.from_config(_config()).get_current_head() or ""
+    return _scripts().get_current_head() or ""
 
 
+@cache
 def revisions() -> tuple[str, ...]:
     """All revisions that this code knows, the first one first."""
-    steps = ScriptDirectory.from_config(_config()).walk_revisions()
+    steps = _scripts().walk_revisions()
     return tuple(reversed([step.revision for step in steps]))
 
 
@@ -95,7 +104,10 @@ def upgrade(database: Database, revision: str = "head") -> SchemaState:
 
     Raises: InputError: the database was migrated by a version that this code does not know.
     """
-    refuse_newer(state(database))
+    found = state(database)
+    refuse_newer(found)
+    if revision == "head" and found.is_current:
+        return found
     _run(database, revision)
     return state(database)
 
