@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import ssl
 from collections.abc import Iterator
 
+import httpcore2
 import pytest
 import structlog
 from hypothesis import settings
 
-from tests.support.databases import database_url, postgres_programs, postgres_server, postgres_url, sqlite_url
+from tests.support.databases import (
+    database_url,
+    empty_database_url,
+    postgres_programs,
+    postgres_server,
+    postgres_url,
+    sqlite_url,
+)
 from tests.support.programs import founded_federation
 
 __all__ = [
     "database_url",
+    "empty_database_url",
     "founded_federation",
     "postgres_programs",
     "postgres_server",
@@ -26,6 +37,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration" in item.path.parts and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+_fresh_context = httpcore2.default_ssl_context
+_kept_context = functools.cache(lambda: _fresh_context(_trust_env=False))
+
+
+def _context(*, _trust_env: bool = True) -> ssl.SSLContext:
+    return _fresh_context(_trust_env=True) if _trust_env else _kept_context()
+
+
+# Tests make thousands of clients, most of them for plain HTTP on this machine, and each would read all of the system's
+# authorities anew: a fifth of the CPU of tests at a running cloud.
+httpcore2.default_ssl_context = _context
 
 
 settings.register_profile("privet", deadline=None)

@@ -42,6 +42,7 @@ from shared.wire.enrolment import (
     ShareSecrets,
     SignedFederation,
 )
+from tests.support.databases import give_tables
 from tests.support.toy_keys import fixed_key
 from tests.support.world import SECRET, UNWRAPPING, Parties
 
@@ -150,6 +151,7 @@ class CloudUnderTest:
     people: httpx2.Client = field(init=False)
 
     def __post_init__(self) -> None:
+        give_tables(self.settings.database)
         database = Database(self.settings.database)
         schema.upgrade(database)
         real = self.parties if self.membership_key is None else _with_real_key(self.parties)

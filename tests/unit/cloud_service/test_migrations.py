@@ -54,11 +54,11 @@ def test_a_running_job_survives_down_and_up(tmp_path: Path, database_url: str) -
             assert cloud.people.get(f"/v1/jobs/{job}").json()["state"] == "DONE"
 
 
-def test_who_migrates_second_waits(database_url: str) -> None:
-    database, faults = Database(database_url), list[BaseException]()
+def test_who_migrates_second_waits(empty_database_url: str) -> None:
+    database, faults = Database(empty_database_url), list[BaseException]()
 
     def migrate() -> None:
-        own = Database(database_url)
+        own = Database(empty_database_url)
         try:
             schema.upgrade(own)
         except BaseException as fault:
@@ -96,8 +96,8 @@ def test_newer_tables_that_still_suit_are_served(tmp_path: Path, database_url: s
         assert cloud.job()
 
 
-def test_newer_tables_that_do_not_are_refused(database_url: str) -> None:
-    database = Database(database_url)
+def test_newer_tables_that_do_not_are_refused(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
     schema.upgrade(database)
     step_ahead(database, NEWER)
     for refused in (schema.require_current, schema.upgrade, schema.downgrade):

@@ -11,8 +11,8 @@ from cloud_service.store.tables import Base
 from shared.errors import InputError, TemporaryError
 
 
-def test_up_gives_the_models_tables_and_down_leaves_none(database_url: str) -> None:
-    database = Database(database_url)
+def test_up_gives_the_models_tables_and_down_leaves_none(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
     assert schema.state(database).current is None
     with pytest.raises(InputError, match="has no tables yet"):
         schema.require_current(database)
@@ -26,8 +26,8 @@ def test_up_gives_the_models_tables_and_down_leaves_none(database_url: str) -> N
     database.dispose()
 
 
-def test_a_difference_is_named(database_url: str) -> None:
-    database = Database(database_url)
+def test_a_difference_is_named(empty_database_url: str) -> None:
+    database = Database(empty_database_url)
     schema.upgrade(database)
     with database.write() as connection:
         connection.execute(text("ALTER TABLE hospitals ADD COLUMN surplus INTEGER"))
