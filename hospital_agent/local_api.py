@@ -34,6 +34,7 @@ from hospital_agent.models import NOTICE, Answers, Shelf, description, summary
 from hospital_agent.settings import LocalSection
 from shared.errors import InputError
 from shared.hosts import is_loopback
+from shared.wire.contract import DataContract
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000
@@ -83,9 +84,13 @@ class Question(BaseModel):
 
 @dataclass(slots=True)
 class Library:
-    """Verified models, each read once; a changed or removed file is noticed by its time stamp."""
+    """Verified models, each read once; a changed or removed file is noticed by its time stamp.
+
+    `contract_of`: the data contract of a study, by which questions about its models are read.
+    """
 
     shelf: Shelf
+    contract_of: Callable[[str], DataContract | None] = lambda _study: None
     _read: dict[str, tuple[int, Answers]] = field(default_factory=dict, repr=False)
 
     def answers(self, wanted: str | None) -> Answers:
@@ -94,7 +99,8 @@ class Library:
         stamp = self.shelf.path_of(job).stat().st_mtime_ns
         known = self._read.get(job)
         if known is None or known[0] != stamp:
-            known = (stamp, Answers.of(self.shelf.get(job)))
+            model = self.shelf.get(job)
+            known = (stamp, Answers.of(model, self.contract_of(model.manifest.study)))
             self._read[job] = known
         return known[1]
 

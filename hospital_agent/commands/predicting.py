@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +18,7 @@ from shared.reports import Report
 
 if TYPE_CHECKING:
     from hospital_agent.models import Record, Shelf
+    from shared.wire.contract import DataContract
 
 models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
 
@@ -127,10 +129,11 @@ def predict(
         raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
     records = _from_file(file) if file is not None else [_from_words(values or [])]
     shelf = open_shelf(folder)
-    answers = Answers.of(shelf.get(shelf.newest() if model is None else shelf.find(model)))
+    found = shelf.get(shelf.newest() if model is None else shelf.find(model))
+    answers = Answers.of(found, contracts_in(folder)(found.manifest.study))
     ignored: list[str] = []
     if file is not None:
-        records, ignored = _of_study(records, answers.names)
+        records, ignored = _of_study([answers.as_study(record) for record in records], answers.names)
     document = answers.document(records) | ({"ignored_columns": ignored} if ignored else {})
     lines = [_answer_text(prediction) for prediction in document["predictions"]]
     if ignored:
@@ -147,6 +150,18 @@ def _of_study(records: list[Record], names: frozenset[str]) -> tuple[list[Record
     if not all(record.keys() >= names for record in records):
         return records, []
     return [{name: record[name] for name in names} for record in records], ignored
+
+
+def contracts_in(folder: Path) -> Callable[[str], DataContract | None]:
+    """The data contracts of the studies that the agent in a folder was shown, looked up each time."""
+
+    def contract_of(study: str) -> DataContract | None:
+        from hospital_agent.journal import Journal, studies
+
+        with Journal.open(folder) as journal:
+            return studies.contract_of(journal, study)
+
+    return contract_of
 
 
 def open_shelf(folder: Path) -> Shelf:

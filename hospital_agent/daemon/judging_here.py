@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hospital_agent.daemon.office import contract_of, data_settings
-from hospital_agent.journal import Journal
+from hospital_agent.daemon.office import data_settings
+from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring.selection_key import selection_key
 from hospital_agent.models import Model
 from hospital_agent.models.local_judging import comparison, local_document
@@ -35,7 +35,7 @@ def judged_here(
     """
     manifest, tree, schema = model.manifest, model.shown_tree, model.schema
     with Journal.open(folder) as journal:
-        data = replace(data_settings(settings.data), contract=contract_of(journal, manifest.study))
+        data = replace(data_settings(settings.data), contract=studies.contract_of(journal, manifest.study))
     selection = _selection(manifest, records)
     chosen = chosen_records(data, schema, _selector(folder, selection))
     rows = rows_of(schema, chosen)

@@ -16,7 +16,6 @@ from hospital_agent.records import AskedSource, DataSettings, RecordSource, open
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
 from shared.protocol.agent_effects import HospitalKeys
-from shared.wire.contract import DataContract
 from shared.wire.manifest import Manifest
 
 SNAPSHOTS = "snapshots"
@@ -75,7 +74,7 @@ class Office:
 
     def data_for(self, study: str) -> DataSettings:
         """Where the records are, and how the data contract of a study's document reads them."""
-        return replace(self.data, contract=contract_of(self.journal, study))
+        return replace(self.data, contract=studies.contract_of(self.journal, study))
 
     @property
     def shelf(self) -> Shelf:
@@ -105,12 +104,6 @@ class Office:
         if sha256:
             for path in (self.folder / SNAPSHOTS).glob(f"{sha256}.*"):
                 path.unlink(missing_ok=True)
-
-
-def contract_of(journal: Journal, study: str) -> DataContract | None:
-    """The data contract of a study's document, which binds every job of the study."""
-    entry = studies.study(journal, study)
-    return None if entry is None else entry.document.contract
 
 
 def data_settings(section: DataSection) -> DataSettings:

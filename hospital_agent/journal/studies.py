@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from hospital_agent.journal.store import Journal
 from shared.errors import InputError
+from shared.wire.contract import DataContract
 from shared.wire.study import SignedStudy, StudyDocument
 
 _COLUMNS: Final = "study, sha256, signed, answer, code, reason, answered, closed, begun, learned"
@@ -71,6 +72,12 @@ class Word:
     study: str
     kind: WordKind
     raw: bytes = field(repr=False)
+
+
+def contract_of(journal: Journal, study_id: str) -> DataContract | None:
+    """The data contract of a study's document, which binds every job of the study; None where it has none."""
+    entry = study(journal, study_id)
+    return None if entry is None else entry.document.contract
 
 
 def study(journal: Journal, study_id: str) -> StudyEntry | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Self
 
 from hospital_agent.models.model import Model
+from shared.contract.asking import record_reader
 from shared.errors import InputError
 from shared.tree.prediction import Prediction, predict
 from shared.tree.schema import Schema
+from shared.wire.contract import DataContract
 
 Record = Mapping[str, str | int | float | Decimal | bool | None]
 """One record by attribute name. An attribute that is left out is missing."""
@@ -25,12 +27,15 @@ class Answers:
     model: Model
     schema: Schema = field(repr=False)
     names: frozenset[str] = field(repr=False)
+    as_study: Callable[[Record], Record] = field(repr=False)
+    """A record as the study's data contract reads it: its names and its texts. Doing it twice changes nothing."""
 
     @classmethod
-    def of(cls, model: Model) -> Self:
-        """Read the schema once."""
+    def of(cls, model: Model, contract: DataContract | None = None) -> Self:
+        """Read the schema once. Args: contract: of the model's study, where it has one."""
         schema = model.schema
-        return cls(model, schema, frozenset(attribute.name for attribute in schema.attributes))
+        names = frozenset(attribute.name for attribute in schema.attributes)
+        return cls(model, schema, names, dict if contract is None else record_reader(contract))
 
     @property
     def _is_noisy(self) -> bool:
@@ -51,7 +56,8 @@ class Answers:
             "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
         }
 
-    def _answer(self, number: int, record: Record) -> dict[str, Any]:
+    def _answer(self, number: int, asked: Record) -> dict[str, Any]:
+        record = self.as_study(asked)
         foreign = [name for name in record if name not in self.names]
         if foreign:
             raise InputError(

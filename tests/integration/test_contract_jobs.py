@@ -302,3 +302,34 @@ def test_an_agent_checks_its_records_against_a_study_it_was_shown(
     ]
     path.write_text("sex,ill\nf,no\nm,yes\n")
     assert data(capsys, "check", study, "--agent", hospital.folder)["fits"]
+
+
+def test_a_finished_tree_is_asked_in_a_hospitals_own_words(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the command; the contract knows `Geschlecht` and `weiblich`."""
+    attribute = {
+        "name": "sex",
+        "columns": ["Geschlecht"],
+        "kind": "category",
+        "spelling": "folded",
+        "values": [{"value": "f", "texts": ["weiblich"]}, {"value": "m"}],
+    }
+    contract = small_contract(tmp_path, attributes=[attribute])
+    files = {name: tmp_path / f"{name}.csv" for name in HOSPITALS}
+    for path in files.values():
+        path.write_text("sex,ill\n" + "f,no\nm,yes\n" * 10)
+    assert len(run_job(federation, contract, files, "asked")) == 1
+    folder = federation.hospitals["h1"].folder
+    for words, answer in {"Geschlecht=Weiblich": "no", "sex=M": "yes", "sex=f": "no"}.items():
+        capsys.readouterr()
+        assert run(["agent", "predict", str(folder), "--set", words, "--json"]) == 0
+        (prediction,) = json.loads(capsys.readouterr().out)["predictions"]
+        assert (prediction["class"], prediction["stop_reason"]) == (answer, None)
+    asked = tmp_path / "asked.csv"
+    asked.write_text("Geschlecht,note\nWEIBLICH,x\nM,y\ndivers,z\n")
+    assert run(["agent", "predict", str(folder), "--file", str(asked), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["class"] for one in found["predictions"][:2]] == ["no", "yes"]
+    assert found["predictions"][2]["stop_reason"] == "unseen"
+    assert found["ignored_columns"] == ["note"]
