@@ -18,8 +18,10 @@ from shared.evaluation.report_subject import Judged, Report, SiteResult, Subject
 from shared.evaluation.table import Counts, leaf_table, resubstitution
 from shared.protocol.disclosure import Entry
 from shared.protocol.expiry import day_of
+from shared.protocol.participation import rules_of
 from shared.protocol.report_facts import judged_on, mode_words, noise_sentence, privacy_lines, rule_words
 from shared.tree.drawing import draw
+from shared.tree.importance import importances
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,18 @@ def _subject(model: Model, version: str, fact: Iterable[Entry] | None, choices: 
         noise=noise_sentence(manifest),
         class_weights=None if weights is None else tuple(weights),
         privacy=privacy_lines(manifest, fact),
+        importance=_importance(model),
     )
+
+
+def _importance(model: Model) -> tuple[tuple[str, float, float], ...]:
+    """How much each attribute told; nothing where the study shows no counts, or the tree came without."""
+    tree, shown = model.tree, model.manifest.disclosure == "counts"
+    if tree is None or not shown or tree.root.counts is None:
+        return ()
+    found = importances(tree, rules_of(model.manifest).weighed)
+    names = [attribute.name for attribute in model.schema.attributes]
+    return tuple((names[each.attribute], float(each.gini), float(each.entropy)) for each in found)
 
 
 def _training(model: Model, choices: Choices) -> Judged | None:

@@ -99,7 +99,10 @@ def report_document(report: Report) -> dict[str, Any]:
         "cross_validation": folds,
         "hospitals": sites,
         "drawing": subject.lines_of_tree,
-        "importance": [{"attribute": name, "share": share} for name, share in subject.importance],
+        "importance": [
+            {"attribute": name, "gini": round(gini, 2), "entropy": round(entropy, 2)}
+            for name, gini, entropy in subject.importance
+        ],
     }
 
 

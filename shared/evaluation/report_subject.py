@@ -34,7 +34,8 @@ class Subject:
     """A model as a report tells of it.
 
     `tree`: None where it is not shown here. `rules`: of growing, as words by name. `day_agreed`, `day_done`: ISO days.
-    `privacy`: lines of the ledger, as (who, what, how much). `importance`: (attribute, share) where it is known.
+    `privacy`: lines of the ledger, as (who, what, how much). `importance`: of the attributes
+    that the tree asks, shares of the decrease of Gini impurity and of entropy.
     `lines_of_tree`: its drawing. `version`: of the program. `noise`: in words, empty without.
     """
 
@@ -59,7 +60,7 @@ class Subject:
     noise: str = ""
     class_weights: tuple[int, ...] | None = None
     privacy: tuple[tuple[str, str, str], ...] = ()
-    importance: tuple[tuple[str, float], ...] = ()
+    importance: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

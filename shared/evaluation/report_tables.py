@@ -136,10 +136,11 @@ def joining_table(sites: Sequence[Mapping[str, Any]]) -> Table:
     )
 
 
-def importance_table(importance: Sequence[tuple[str, float]]) -> Table:
-    """What the attributes contributed."""
-    rows = tuple((name, f"{share:.1%}") for name, share in importance)
-    return Table("Importance: share of what all questions together gained", ("attribute", "share"), rows)
+def importance_table(importance: Sequence[tuple[str, float, float]]) -> Table:
+    """How much each attribute that the tree asks told, in percent."""
+    rows = tuple((name, f"{gini:.0%}", f"{entropy:.0%}") for name, gini, entropy in importance)
+    caption = "Importance: shares of what all questions together told of the training records"
+    return Table(caption, ("attribute", "of Gini impurity", "of entropy"), rows)
 
 
 def privacy_table(privacy: Sequence[tuple[str, str, str]]) -> Table:

@@ -106,6 +106,10 @@ def test_a_report_tells_of_held_out_records_and_of_the_training(
         int(re.sub("[a-z]", "", item)) for item in items
     )
     assert {re.sub("[a-z]", "", item) for item in items} == set(map(str, range(1, 28)))
+    importance = document["importance"]
+    assert sum(entry["gini"] for entry in importance) == pytest.approx(1, abs=0.03)
+    assert importance[0]["attribute"] in {"lumbar pain", "urine pushing", "nausea"}
+    assert section(document, "model")["tables"][0]["rows"][0][0] == importance[0]["attribute"]
     assert section(document, "fairness")["to_be_filled_in_by_the_authors"]
     assert section(document, "privacy")["tables"][0]["rows"]
 
