@@ -48,7 +48,12 @@ class Growth:
 
     @classmethod
     def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> Growth:
-        """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes."""
+        """The state before round 0: the root is open. `mh`: the manifest's hash, 32 bytes.
+
+        Raises: InternalError: missing values are fractional, which is the business of `FractionalGrowth`.
+        """
+        if any(attribute.is_fractional for attribute in schema.attributes):
+            raise InternalError("a value without a branch in a growth whose nodes have one a value")
         return cls(schema, rules, mh, start_state(mh), (root_node(schema),), {}, ())
 
     @property

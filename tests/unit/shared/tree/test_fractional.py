@@ -19,8 +19,9 @@ from shared.tree.counting import count_rows
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.fractional_splitting import WeightedTable, weighted_gain, weighted_split_information
 from shared.tree.frontier import NodeQuery
-from shared.tree.growing import grow
+from shared.tree.growing import Growth, grow
 from shared.tree.growth_rules import Criterion, GrowthRules
+from shared.tree.growths import tree_growth
 from shared.tree.model import Tree
 from shared.tree.populations import disjoint_groups
 from shared.tree.schema import Attribute, Schema
@@ -235,6 +236,12 @@ def test_sums_that_contradict_each_other_are_refused() -> None:
 def test_noisy_sums_are_not_for_parts_of_records() -> None:
     with pytest.raises(InternalError):
         FractionalGrowth.start(THREE.schema, GrowthRules(noisy=True, skip_known=False), bytes(32))
+
+
+def test_the_ordinary_growth_takes_no_schema_that_asks_for_parts() -> None:
+    with pytest.raises(InternalError):
+        Growth.start(THREE.schema, THREE.rules, bytes(32))
+    assert tree_growth(THREE.schema) is FractionalGrowth
 
 
 def damages() -> list[Any]:
