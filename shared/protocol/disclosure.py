@@ -149,8 +149,7 @@ def _fractional(manifest: Manifest) -> frozenset[int]:
 def about(manifest: Manifest) -> dict[str, Any]:
     """What a ledger says of its job before the entries. `consents`: hospitals that let their part be told apart."""
     words = noise_words(manifest)
-    counts = tally_sentences(manifest)
-    return ({"counts": counts} if counts else {}) | {
+    return {
         "job": manifest.job,
         "study": manifest.study,
         "question": manifest.question,
@@ -161,6 +160,7 @@ def about(manifest: Manifest) -> dict[str, Any]:
         "epsilon_at_most": None if words is None else str(words.epsilon),
         "delta": None if manifest.noise is None else manifest.noise.delta,
         "consents": [consent.consent.hospital for consent in manifest.consents or ()],
+        "counts": tally_sentences(manifest),
         "invited": list(manifest.invited),
         "synthetic": manifest.synthetic,
         "secret": None if manifest.secret is None else _parties(manifest.secret),

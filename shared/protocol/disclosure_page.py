@@ -75,7 +75,7 @@ sum together){% endif %}, {% if about.noise %}noise with epsilon {{ about.epsilo
 {% if about.secret.result == "shared" %}stays shared{% else %}is opened to
 {{ about.secret.result_parties | join(", ") if about.secret.result_parties else "every member" }}{% endif %}{% endif %}
 {%- if about.consents %}, with the consent of {{ about.consents | join(", ") }} to be told apart{% endif %}
-{%- for sentence in about.counts or () %}. {{ sentence | trim(".") }}{% endfor %}
+{%- for sentence in about.counts %}. {{ sentence | trim(".") }}{% endfor %}
 {%- endmacro -%}
 {%- macro unknown(lines) -%}
 <h2>What cannot be known</h2>
@@ -195,7 +195,7 @@ def _day(seconds: int | None) -> str:
 def ledger_text(forecast: Ledger, fact: Ledger) -> str:
     """Both ledgers as lines for a terminal."""
     job = f"Job {fact.about['job']} ({fact.about['profile']}, key mode {fact.about['key_mode']})"
-    counted = fact.about.get("counts", ())
+    counted = fact.about["counts"]
     told = ["So far, or in the end:", *_lines(fact, ""), "At most:", *_lines(forecast, "at most ")]
     return "\n".join([job, *counted, *told])
 
