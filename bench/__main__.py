@@ -25,6 +25,7 @@ from bench.ppsdt import compare, print_comparison
 from bench.primitives import PrimitiveCosts, measure_primitives, print_table
 from bench.relay import measure_relay, print_relay
 from bench.scaling import measure_scaling, plot, print_scaling
+from bench.sources import figures_of, measure_sources, print_sources
 from shared.crypto.paillier import KEY_BITS
 
 WIDTH: Final = 118
@@ -42,6 +43,7 @@ class Part(StrEnum):
     LEVEL = "level"
     SCALING = "scaling"
     COUNTING = "counting"
+    SOURCES = "sources"
     RELAY = "relay"
     MPC_PRIMITIVES = "mpc-primitives"
     ID3 = "id3"
@@ -109,6 +111,12 @@ class Bench:
             table.add_row(name, f"{cpu:.3f}", f"{wall:.3f}", f"{cpu / floor:.2f}")
         self.console.print(table)
         self.found["counting"] = {"rows": rows, "cpu_and_wall_seconds": figures}
+
+    def sources(self) -> None:
+        """Files and databases, counted where they are."""
+        found = measure_sources(*((10**5, 10**4) if self.quick else (COUNTED_ROWS, QUICK_COUNTED_ROWS)))
+        print_sources(found, self.console)
+        self.found["sources"] = figures_of(found)
 
     def relay(self) -> None:
         """Frames of three parties, directly and through the cloud."""
