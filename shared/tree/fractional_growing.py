@@ -127,12 +127,15 @@ class FractionalGrowth:
             decide_weighted(node.path, by_attribute, unit, node.majority_above, self.rules, limit)
             for node, (by_attribute, unit) in zip(self.frontier, weighted, strict=True)
         )
-        return replace(
+        grown = replace(
             self,
             state=next_state(self.state, [entry.decision for entry in level]),
             frontier=next_parted(self.schema, self.frontier, level, weighted, tables),
             history=(*self.history, level),
         )
+        # Two nodes may know other numbers of one population: said now, not when the next round asks.
+        open_populations(self.schema, grown.frontier, self.rules)
+        return grown
 
     def to_json(self) -> dict[str, Any]:
         """The whole state as plain JSON, for an agent's journal. It holds counts: it must not leave the hospital."""

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shared.errors import InputError, InternalError, JobCode, JobFailure
 from shared.tree.contingency import ContingencyTable
 from shared.tree.counting import count_rows
+from shared.tree.fractional_frontier import Part, PartedNode, open_populations
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.fractional_splitting import WeightedTable, weighted_gain, weighted_split_information
 from shared.tree.frontier import NodeQuery
@@ -230,6 +231,40 @@ def test_sums_that_contradict_each_other_are_refused() -> None:
     cells[0] += 1
     with pytest.raises(JobFailure) as failure:
         growth.absorb(cells)
+    assert failure.value.code is JobCode.INCONSISTENT_COUNTS
+
+
+@given(cases(), st.data())
+@settings(max_examples=25, deadline=None)
+def test_one_cell_changed_in_any_round_is_detected(case: Case, data: st.DataObject) -> None:
+    growth = FractionalGrowth.start(case.schema, case.rules, bytes(32))
+    # A table of the root alone contradicts nothing.
+    while not growth.is_done and (growth.depth or len(case.schema.attributes) > 1):
+        cells = count_rows(case.rows, growth.queries, case.schema)
+        edited = [*cells]
+        edited[data.draw(st.integers(0, len(cells) - 1))] += data.draw(st.sampled_from([1, 2, 1000]))
+        with pytest.raises(JobFailure) as failure:
+            growth.absorb(edited)
+        assert failure.value.code is JobCode.INCONSISTENT_COUNTS
+        growth = growth.absorb(cells)
+
+
+def test_two_nodes_that_know_other_numbers_of_one_population_are_noticed() -> None:
+    """Records without a0, with v0 of a1 and of a2: reached by /0=0/1=0/2=0 and by /0=1/2=0/1=0."""
+    ways = (((0, 2), (1, 0), (2, 0)), ((0, 2), (2, 0), (1, 0)))
+    paths = (((0, 0), (1, 0), (2, 0)), ((0, 1), (2, 0), (1, 0)))
+    schema = schema_of((2, 2, 2, 2), (True, False, False, False), 2)
+
+    def frontier(*rows: tuple[int, int]) -> list[PartedNode]:
+        return [
+            PartedNode(path, 0, (Part(way, Fraction(1, 2), row),))
+            for path, way, row in zip(paths, ways, rows, strict=True)
+        ]
+
+    asked = open_populations(schema, frontier((3, 4), (3, 4)), THREE.rules)
+    assert [node.path for node in asked.values()] == [ways[0]]
+    with pytest.raises(JobFailure) as failure:
+        open_populations(schema, frontier((3, 4), (4, 3)), THREE.rules)
     assert failure.value.code is JobCode.INCONSISTENT_COUNTS
 
 
