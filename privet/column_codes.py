@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from shared.errors import InputError
 from shared.export.compiled import Coding
+from shared.export.votes import IN_PARTS
 from shared.tree.prediction import value_code, value_number
 from shared.tree.schema import Attribute
 
 Codes = NDArray[np.int32]
-"""Codes by row, -1 where a field has none."""
+"""Codes by row; -1 where a field has none, `IN_PARTS` where one is empty and all branches are to answer."""
 
 _NO_CODE: Final = -1
 _TEXTS: Final = frozenset({"str", "string"})
@@ -75,6 +76,8 @@ def _bound(point: Decimal, dtype: np.dtype[Any]) -> Any:
 
 
 def _missing(coding: Coding) -> int:
+    if coding.in_parts:
+        return IN_PARTS
     return _NO_CODE if coding.missing is None else coding.missing
 
 
@@ -106,6 +109,8 @@ def _coder(attribute: Attribute, coding: Coding) -> Callable[[Any], int]:
             found = _code(attribute, coding, plain)
         except InputError as error:
             raise ValueError(str(error)) from None
+        if coding.in_parts and found == attribute.missing_code:
+            return IN_PARTS
         return _NO_CODE if found is None else found
 
     return code

@@ -8,6 +8,7 @@ blank text. Needs the extra `sklearn`.
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,8 +97,10 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Raises: ValueError: a record without a usable value in a tree that keeps no class for that.
         """
-        places = self.apply(X)
+        places, votes = self._ends(X)
         labels = self.walk_.labels[places]
+        for row, shares in votes.items():
+            labels[row] = shares.index(max(shares))
         if (labels < 0).any():
             row = int(np.argmax(labels < 0)) + 1
             raise ValueError(
@@ -112,19 +115,24 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         At a place without training records they are those of the place above. Absent where the study does not show
         them: it shows classes only, or of more than two classes only the share of the one answered (`predict_share`).
         """
-        places = self.apply(X)
-        return np.asarray(self.walk_.shares[places])  # type: ignore[index]  # `available_if` has looked
+        places, votes = self._ends(X)
+        found = np.asarray(self.walk_.shares[places])  # type: ignore[index]  # `available_if` has looked
+        for row, shares in votes.items():
+            found[row] = [float(share) for share in shares]
+        return found
 
     def predict_share(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The share of the class answered among the training records at each record's place; NaN where not shown."""
-        places = self.apply(X)
-        shares = [np.nan if place.share is None else place.share for place in self.walk_.subject.places]
-        return np.asarray(shares, np.float64)[places]
+        places, votes = self._ends(X)
+        by_place = [np.nan if place.share is None else place.share for place in self.walk_.subject.places]
+        found = np.asarray(by_place, np.float64)[places]
+        for row, shares in votes.items():
+            found[row] = float(max(shares))
+        return found
 
     def apply(self, X: Any) -> Places:  # noqa: N803
         """The number of the place where each record ends, as all exports of the tree number them."""
-        columns = self._columns(X)
-        return self.walk_.places(self.walk_.codes(columns), len(columns[0]))
+        return self._ends(X)[0]
 
     def decision_path(self, X: Any) -> csr_matrix:  # noqa: N803
         """Which places (columns) each record (row) passes, as a sparse matrix of ones."""
@@ -156,6 +164,13 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+    def _ends(self, X: Any) -> tuple[Places, dict[int, tuple[Fraction, ...]]]:  # noqa: N803
+        """Where each record ends, and the shares by row of those that all branches of their place answer."""
+        columns = self._columns(X)
+        codes = self.walk_.codes(columns)
+        places = self.walk_.places(codes, len(columns[0]))
+        return places, self.walk_.votes(codes, places)
 
     def _columns(self, X: Any) -> list[Any]:  # noqa: N803
         """The columns of the records, names and number checked."""

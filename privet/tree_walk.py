@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from privet.column_codes import Codes, column_codes
-from shared.export.compiled import coding_of, question_of
-from shared.export.subject import Subject
+from shared.export.compiled import Question, coding_of, question_of
+from shared.export.subject import Place, Subject
+from shared.export.votes import IN_PARTS, vote
 
 Places = NDArray[np.int64]
 """The place of the answer, by row."""
@@ -46,6 +48,7 @@ class TreeWalk:
             self._offset[place.number] = len(jumps)
             jumps.extend(place.kids)
         self._jumps = np.array(jumps, np.int64)
+        self._votes = np.array([place.votes for place in subject.places], bool)
         self.labels = np.array([_or_none(place.label) for place in subject.places], np.int64)
         self.parents = np.array([_or_none(place.parent) for place in subject.places], np.int64)
         self.levels = _levels(self.parents)
@@ -82,6 +85,30 @@ class TreeWalk:
             branch = np.where(kind == 0, code, np.where(kind == 1, code > rank, code == rank))
             at[walking] = self._jumps[self._offset[here] + branch]
         return at
+
+    def votes(self, codes: Sequence[Codes], places: Places) -> dict[int, tuple[Fraction, ...]]:
+        """Of the rows whose answer is that of all branches of their place: the share of each class, by row."""
+        if not self._votes.any():
+            return {}
+        table = np.stack(codes)
+        rows = np.arange(len(places))
+        parted = self._votes[places] & (table[self._column[places], rows] == IN_PARTS)
+        found: dict[int, tuple[Fraction, ...]] = {}
+        known: dict[tuple[int, ...], tuple[Fraction, ...]] = {}
+        for row in np.flatnonzero(parted).tolist():
+            key = tuple(table[:, row].tolist())
+            if key not in known:
+                known[key] = self._vote(int(places[row]), key)
+            found[row] = known[key]
+        return found
+
+    def _vote(self, start: int, codes: tuple[int, ...]) -> tuple[Fraction, ...]:
+        by_attribute = {coding.attribute: n for n, coding in enumerate(self._codings)}
+
+        def question_at(place: Place) -> Question:
+            return question_of(place, self._codings[by_attribute[place.attribute or 0]])
+
+        return vote(self.subject, start, lambda attribute: codes[by_attribute[attribute]], question_at)
 
     def paths(self, places: Places) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The places that rows passed, their own included, row after row. Returns: ends of the rows, and the places."""

@@ -23,12 +23,15 @@ Kind = Literal["each", "up_to", "equals"]
 class Coding:
     """How a field becomes a code. `attribute`: its index. `missing`: the code of an empty field, None if it has none.
 
+    `in_parts`: an empty field has no code, and takes a record down all branches in parts.
+
     `points`: of a number, rising; its code is how many of them are below it. None for listed values, coded in order.
     """
 
     attribute: int
     points: tuple[Decimal, ...] | None
     missing: int | None
+    in_parts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +44,19 @@ class Question:
     kind: Kind
     rank: int = 0
 
+    def branch_of(self, code: int) -> int:
+        """The branch that a code takes."""
+        if self.kind == "each":
+            return code
+        return int(code > self.rank if self.kind == "up_to" else code == self.rank)
+
 
 def coding_of(subject: Subject, attribute: int) -> Coding:
     """The coding of an attribute's field."""
     described = subject.schema.attributes[attribute]
     points = described.cuts if described.fixed_point is None else _thresholds(subject, attribute)
+    if described.is_fractional:
+        return Coding(attribute, points, None, in_parts=True)
     return Coding(attribute, points, _missing_code(described, points))
 
 

@@ -32,7 +32,7 @@ def branch_conditions(attribute: Attribute, test: BinaryTest | None) -> tuple[Co
         side = None if stands_for is None else int(stands_for > test.threshold)
         ranges: tuple[Range, Range] = ((None, test.threshold), (test.threshold, None))
         return tuple(Condition(ranges=(each,), missing=side == n) for n, each in enumerate(ranges))
-    codes = range(len(attribute.values))
+    codes = range(attribute.branch_count)
     if test is None:
         return tuple(_of_codes(attribute, [code]) for code in codes)
     sides = [[code for code in codes if goes_right(test, code) == right] for right in (False, True)]

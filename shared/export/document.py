@@ -16,7 +16,7 @@ from typing import Any, Final
 from shared.errors import InputError
 from shared.export.subject import NOTICE, Origin, Place, Subject
 from shared.tree.binary_tests import read_test
-from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.model import Leaf, Node, Split, Tree, counts_members, read_counts
 from shared.tree.prediction import Disclosure
 from shared.tree.schema import Schema
 
@@ -75,8 +75,8 @@ def read_document(data: Any) -> Subject:
 
 def _node(place: Place, disclosure: Disclosure) -> dict[str, Any]:
     shown: dict[str, Any] = {}
-    if disclosure == "counts" and place.counts is not None:
-        shown["counts"] = list(place.counts)
+    if disclosure == "counts":
+        shown |= counts_members(Leaf(0, place.counts, place.denominator))
     if disclosure == "probability" and place.share is not None:
         shown["share"] = place.share
     if place.is_leaf:
@@ -113,12 +113,12 @@ def _tree(nodes: Any) -> Tree:
 
 
 def _built(entry: Mapping[str, Any], built: dict[int, Node]) -> Node:
-    counts = None if "counts" not in entry else tuple(_index(count) for count in entry["counts"])
+    counts, unit = read_counts(entry)
     if "leaf" in entry:
-        return Leaf(_index(entry["leaf"]), counts)
+        return Leaf(_index(entry["leaf"]), counts, unit)
     kids = tuple(built.pop(_index(kid)) for kid in entry["kids"])
     majority = None if entry.get("majority") is None else _index(entry["majority"])
-    return Split(_index(entry["attr"]), kids, majority, counts, read_test(entry))
+    return Split(_index(entry["attr"]), kids, majority, counts, read_test(entry), unit)
 
 
 def _index(value: Any) -> int:

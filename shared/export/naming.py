@@ -6,6 +6,7 @@ from typing import Final
 
 from shared.export.subject import Place, Subject
 from shared.tree.binary_tests import branch_names
+from shared.tree.model import shown_number
 
 EMPTY: Final = "(empty)"
 
@@ -34,10 +35,9 @@ def evidence(subject: Subject, place: Place) -> str:
     """What the study shows of the training records of a place, in words; empty where it shows nothing."""
     if place.counts is None:
         return "" if place.share is None else f"share {100 * place.share:.1f} %"
-    total = sum(place.counts)
-    pairs = zip(subject.schema.classes, place.counts, strict=True)
-    present = [f"{label or EMPTY} {count}" for label, count in pairs if count]
-    records = "1 record" if total == 1 else f"{total} records"
+    pairs = zip(subject.schema.classes, place.weights or (), strict=True)
+    present = [f"{label or EMPTY} {shown_number(weight)}" for label, weight in pairs if weight]
+    records = "1 record" if place.records == 1 else f"{shown_number(place.records)} records"
     return records if len(present) < 2 else f"{records}: {', '.join(present)}"
 
 

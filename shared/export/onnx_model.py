@@ -35,6 +35,7 @@ _MAX_PLACES: Final = 2**24
 
 def to_onnx(subject: Subject) -> bytes:
     """The serialized model. Raises: InputError: the library `onnx` is not installed, or the tree is too large."""
+    subject.refuse_votes("ONNX")
     if len(subject.places) > _MAX_PLACES:
         raise InputError(f"ONNX export takes trees of up to {_MAX_PLACES} nodes", where="export")
     return bytes(_model(subject).SerializeToString())

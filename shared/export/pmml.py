@@ -6,8 +6,8 @@ Source: Data Mining Group, PMML 4.4, TreeModel, MiningSchema, Output.
   does not matter which children stand before it, with one exception: the child for empty fields comes first, because
   with `missingValueStrategy="lastPrediction"` an engine stops at the first predicate that an empty field makes unknown.
 - A listed value takes its branch by `equal`; one that is not listed is taken as it is (`asIs`), meets no child, and
-  `returnLastPrediction` answers with the split's own class. Engines differ in what `asIs` means to `isMissing`: so where
-  empty fields have a branch, the dictionary lists the values as extensions, and none is invalid.
+  `returnLastPrediction` answers with the split's own class. Engines differ in what `asIs` means to `isMissing`: so
+  where empty fields have a branch, the dictionary lists the values as extensions, and none is invalid.
 - Predicates of several values are `or` of `equal`: the quoting inside a PMML array is read differently by engines.
 - Scores of a tree that keeps no class at its splits are absent there, and both strategies give no prediction.
 """
@@ -32,6 +32,7 @@ _Predicate = tuple[str, str | None]
 
 def to_pmml(subject: Subject) -> str:
     """The document. Raises: InputError: a text that XML cannot hold."""
+    subject.refuse_votes("PMML")
     xml = Markup()
     xml.open("PMML", xmlns=NAMESPACE, version="4.4")
     _header(xml, subject)

@@ -20,6 +20,7 @@ from shared.tree.numbers import decimal_text
 
 def to_rules(subject: Subject) -> str:
     """The rules as lines of text, their head as comments."""
+    subject.refuse_votes("rules")
     head = [f"# {name}: {text}" for name, text in subject.header]
     head.append("# Read from the top: the first rule that holds answers.")
     return "\n".join([*head, *_rules(subject)]) + "\n"

@@ -11,6 +11,7 @@ from typing import Any, Final
 from shared.export.compiled import Coding, coding_of, question_of
 from shared.export.standalone_program import PROGRAM
 from shared.export.subject import Place, Subject
+from shared.export.votes import IN_PARTS
 from shared.tree.numbers import decimal_text
 
 _HEAD: Final = '''\
@@ -38,21 +39,32 @@ def to_python(subject: Subject) -> str:
 
 
 def _field(subject: Subject, coding: Coding) -> tuple[Any, ...]:
-    """(name, listed values or None, points as decimal texts or None, code of an empty field or None)."""
+    """(name, listed values or None, points as decimal texts or None, code of an empty field, `IN_PARTS`, or None)."""
     attribute = subject.schema.attributes[coding.attribute]
     values = list(attribute.values) if coding.points is None else None
     points = None if coding.points is None else [decimal_text(point) for point in coding.points]
-    return (attribute.name, values, points, coding.missing)
+    return (attribute.name, values, points, IN_PARTS if coding.in_parts else coding.missing)
 
 
 def _node(place: Place, codings: dict[int, Coding], asked: tuple[int, ...]) -> tuple[Any, ...]:
-    """(class or None, share or None, counts or None), of a split followed by (field, kind, rank, kids)."""
-    counts = None if place.counts is None else list(place.counts)
+    """(class or None, share or None, counts or None), of a split followed by (field, kind, rank, kids, votes).
+
+    Counts are integers, or fractions as text where parts of records came.
+    """
+    weights = place.weights
+    counts = None if weights is None else [int(w) if w.denominator == 1 else str(w) for w in weights]
     answer = (place.label, place.share, counts)
     if place.attribute is None:
         return answer
     question = question_of(place, codings[place.attribute])
-    return (*answer, asked.index(place.attribute), question.kind, question.rank, list(place.kids))
+    return (
+        *answer,
+        asked.index(place.attribute),
+        question.kind,
+        question.rank,
+        list(place.kids),
+        place.votes,
+    )
 
 
 def _literal(value: Any) -> str:

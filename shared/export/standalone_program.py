@@ -15,9 +15,11 @@ import re
 import sys
 from bisect import bisect_left
 from decimal import Decimal
+from fractions import Fraction
 
 @DATA@
 
+IN_PARTS = -2
 NUMBER = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
 TRUE = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
 FALSE = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
@@ -32,31 +34,80 @@ def predict(record):
 
     Returns a dict: "class"; "share" and "counts" of the training records at the place of the answer, None where the
     study does not show them; "node", the place; "stopped_at", the attribute without a usable value where the walk ended
-    early.
+    early; "parted_at", the attribute without a value from where on all branches answered, each by its training records.
     Raises ValueError: no finite number where one is due; or no usable value in a tree that keeps no class for that.
     """
     place, stopped_at = 0, None
     while len(NODES[place]) > 3:
-        field, kind, rank, kids = NODES[place][3:]
+        field, votes = NODES[place][3], NODES[place][7]
         code = encode(field, record.get(FIELDS[field][0]))
-        if code is None:
+        if code == IN_PARTS and votes:
+            return in_parts(record, place)
+        if code is None or code == IN_PARTS:
             stopped_at = FIELDS[field][0]
             break
-        if kind == "each":
-            place = kids[code]
-        elif kind == "up_to":
-            place = kids[int(code > rank)]
-        else:
-            place = kids[int(code == rank)]
+        place = kid(place, code)
     label, share, counts = NODES[place][:3]
     if label is None:
         raise ValueError("attribute %a: no usable value, and this tree keeps no class for that" % stopped_at)
-    counts = None if counts is None or not any(counts) else dict(zip(CLASSES, counts))
-    return {"class": CLASSES[label], "share": share, "counts": counts, "node": place, "stopped_at": stopped_at}
+    counts = None if counts is None or not any(map(Fraction, counts)) else dict(zip(CLASSES, map(shown, counts)))
+    return answer(CLASSES[label], share, counts, place, stopped_at, None)
+
+
+def answer(label, share, counts, place, stopped_at, parted_at):
+    """What `predict` returns."""
+    return {
+        "class": label,
+        "share": share,
+        "counts": counts,
+        "node": place,
+        "stopped_at": stopped_at,
+        "parted_at": parted_at,
+    }
+
+
+def kid(place, code):
+    """The place that a code leads to."""
+    _, kind, rank, kids = NODES[place][3:7]
+    if kind == "each":
+        return kids[code]
+    return kids[int(code > rank if kind == "up_to" else code == rank)]
+
+
+def in_parts(record, start):
+    """All branches answer, each as heavily as training records went there."""
+    votes, pending = [Fraction(0)] * len(CLASSES), [(start, Fraction(1))]
+    while pending:
+        place, share = pending.pop()
+        if len(NODES[place]) > 3:
+            code = encode(NODES[place][3], record.get(FIELDS[NODES[place][3]][0]))
+            if code is not None and code != IN_PARTS:
+                pending.append((kid(place, code), share))
+                continue
+            if code == IN_PARTS and NODES[place][7]:
+                sizes = [(each, size(each)) for each in NODES[place][6]]
+                whole = sum(number for _, number in sizes)
+                pending.extend((each, share * number / whole) for each, number in sizes if number)
+                continue
+        label, _, counts = NODES[place][:3]
+        for number in range(len(votes)):
+            part = Fraction(counts[number]) / size(place) if size(place) else Fraction(number == label)
+            votes[number] += share * part
+    return answer(CLASSES[votes.index(max(votes))], float(max(votes)), None, start, None, FIELDS[NODES[start][3]][0])
+
+
+def size(place):
+    """Training records at a place, parts of records included."""
+    return sum(map(Fraction, NODES[place][2] or ()), Fraction(0))
+
+
+def shown(count):
+    """A count as people are shown it."""
+    return round(float(Fraction(count)), 2) if isinstance(count, str) else count
 
 
 def encode(field, value):
-    """The code of a value, None where it is missing or not listed."""
+    """The code of a value, None where it is missing or not listed; IN_PARTS where all branches are to answer."""
     name, values, points, missing = FIELDS[field]
     if isinstance(value, (float, Decimal)) and not math.isfinite(value):
         raise ValueError("attribute %a: NaN and infinity are not values" % name)
@@ -69,7 +120,8 @@ def encode(field, value):
         if isinstance(value, bool) or NUMBER.fullmatch(text) is None:
             raise ValueError("attribute %a: expected a finite decimal number such as 37.5" % name)
         return bisect_left(POINTS[field], Decimal(text))
-    return next((CODES[field][text] for text in spellings(value) if text in CODES[field]), None)
+    code = next((CODES[field][text] for text in spellings(value) if text in CODES[field]), None)
+    return IN_PARTS if missing == IN_PARTS and code == len(values) - 1 else code
 
 
 def spellings(value):
@@ -101,8 +153,8 @@ def main():
         except ValueError as error:
             sys.stderr.write("Record %d: %s.\n" % (number, error))
             return 3
-        answer = (found["class"], found["share"], found["node"], found["stopped_at"])
-        writer.writerow(["" if each is None else each for each in answer])
+        told = (found["class"], found["share"], found["node"], found["stopped_at"] or found["parted_at"])
+        writer.writerow(["" if each is None else each for each in told])
     sys.stderr.write(ABOUT["notice"] + "\n")
     return 0
 

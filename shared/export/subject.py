@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final, Self
 
 from shared.errors import InputError
@@ -16,6 +17,7 @@ from shared.tree.binary_tests import AtMost, BinaryTest
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.prediction import Disclosure
 from shared.tree.schema import Schema
+from shared.tree.voting import can_vote
 
 NOTICE: Final = "Decision support for research until certified; a person decides."
 
@@ -44,7 +46,8 @@ class Place:
 
     `attribute`, `test` and `kids` (places): of a split, else None and empty. `label`: the class that answers there,
     None where the tree keeps none for records without a usable value. `counts`: training records per class. `share`: of
-    `label` among them. `parent`: None at the root.
+    `label` among them. `parent`: None at the root. `denominator`: counts are in parts of a record of that size.
+    `votes`: a record with an empty field goes down all branches in parts (`shared.tree.voting`).
     """
 
     number: int
@@ -55,6 +58,18 @@ class Place:
     parent: int | None
     counts: tuple[int, ...] | None = field(default=None, repr=False)
     share: float | None = field(default=None, repr=False)
+    denominator: int = 1
+    votes: bool = False
+
+    @property
+    def records(self) -> Fraction:
+        """Training records here, parts of records included; 0 where they are not shown."""
+        return Fraction(sum(self.counts or ()), self.denominator)
+
+    @property
+    def weights(self) -> tuple[Fraction, ...] | None:
+        """Training records per class, parts of records included."""
+        return None if self.counts is None else tuple(Fraction(n, self.denominator) for n in self.counts)
 
     @property
     def is_leaf(self) -> bool:
@@ -77,9 +92,10 @@ class Subject:
         """Check the tree against its schema, and leave out what may not be shown.
 
         Raises: InputError: an attribute, a class, a value or a number of branches that the schema does not have; or
-            attributes whose missing values are fractional, which no form but the tree itself can answer for.
+            records without a value go down all branches in parts, and the study does not show the counts for that.
         """
         places = tuple(_places(tree, schema, disclosure))
+        _check_votes(places, schema)
         return cls(schema, disclosure, origin, tree.sha256, places)
 
     @property
@@ -91,6 +107,20 @@ class Subject:
     def always_answers(self) -> bool:
         """Whether a record without a usable value gets an answer at every split."""
         return all(place.label is not None for place in self.places)
+
+    @property
+    def votes(self) -> bool:
+        """Whether records without a value go down all branches of some split in parts."""
+        return any(place.votes for place in self.places)
+
+    def refuse_votes(self, form: str) -> None:
+        """For forms that know no such records. Raises: InputError: the tree has some."""
+        if self.votes:
+            raise InputError(
+                f"a record without a value goes down all branches of this tree in parts, which {form} cannot say",
+                where="export",
+                remedy="Take json, sklearn or python, or ask the model itself with `privet agent predict`.",
+            )
 
     @property
     def header(self) -> list[tuple[str, str]]:
@@ -143,14 +173,30 @@ def _places(tree: Tree, schema: Schema, disclosure: Disclosure) -> Iterator[Plac
         label = node.label if isinstance(node, Leaf) else node.majority
         counts = node.counts if disclosure == "counts" else None
         _check_classes(node, label, schema)
+        share, unit = _share(node, label, disclosure), 1 if counts is None else node.denominator
         if isinstance(node, Leaf):
-            yield Place(number, None, None, (), label, parent, counts, _share(node, label, disclosure))
+            yield Place(number, None, None, (), label, parent, counts, share, unit)
             continue
         _check_split(node, schema)
         kids = tuple(range(len(nodes), len(nodes) + len(node.kids)))
         nodes.extend((kid, number) for kid in node.kids)
-        share = _share(node, label, disclosure)
-        yield Place(number, node.attribute, node.test, kids, label, parent, counts, share)
+        votes = schema.attributes[node.attribute].is_fractional and can_vote(node)
+        yield Place(number, node.attribute, node.test, kids, label, parent, counts, share, unit, votes)
+
+
+def _check_votes(places: tuple[Place, ...], schema: Schema) -> None:
+    """A vote weighs branches by their records, so these must be shown."""
+    for place in places:
+        if (
+            place.votes
+            and place.attribute is not None
+            and any(places[kid].counts is None for kid in place.kids)
+        ):
+            raise InputError(
+                "records without a value go down all branches by the counts there, which the study does not show",
+                where=f"tree, attribute {schema.attributes[place.attribute].name!r}",
+                remedy="Ask the model itself with `privet agent predict`.",
+            )
 
 
 def _share(node: Node, label: int | None, disclosure: Disclosure) -> float | None:
@@ -171,17 +217,11 @@ def _check_split(split: Split, schema: Schema) -> None:
         raise InputError("an attribute that the schema does not have", where="tree")
     attribute = schema.attributes[split.attribute]
     where = f"tree, attribute {attribute.name!r}"
-    if attribute.is_fractional:
-        raise InputError(
-            "its missing values are shared out over the branches, which the exported forms cannot do",
-            where=where,
-            remedy="Ask the model itself: `privet agent predict`; `privet agent models export` copies its signed file.",
-        )
     if isinstance(split.test, AtMost) != (attribute.fixed_point is not None):
         raise InputError(
             "a threshold belongs to an attribute in fixed point, and that needs one", where=where
         )
-    if split.test is None and len(split.kids) != len(attribute.values):
+    if split.test is None and len(split.kids) != attribute.branch_count:
         raise InputError("expected one branch a value", where=where)
     if not isinstance(split.test, AtMost | None) and split.test.value >= len(attribute.values):
         raise InputError("a test of a value that the schema does not list", where=where)

@@ -9,6 +9,7 @@ of the records.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 from shared.export.markup import Markup
@@ -100,7 +101,7 @@ def _leaves_in_order(subject: Subject) -> list[int]:
 
 def _edges(xml: Markup, subject: Subject, spots: list[_Spot]) -> None:
     """The lines and their names; screen readers get them from the items."""
-    total = sum(subject.places[0].counts or ())
+    total = subject.places[0].records
     xml.open("g", aria_hidden="true", fill="none", stroke=_LINE)
     for place in subject.places:
         for _, kid in branches(subject, place):
@@ -119,8 +120,8 @@ def _edges(xml: Markup, subject: Subject, spots: list[_Spot]) -> None:
     xml.close()
 
 
-def _width(kid: Place, total: int) -> str:
-    share = sum(kid.counts) / total if kid.counts is not None and total else 0.0
+def _width(kid: Place, total: Fraction) -> str:
+    share = float(kid.records / total) if total else 0.0
     return f"{1.2 + 6 * share:.1f}"
 
 

@@ -8,8 +8,9 @@ told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from math import gcd
 from typing import Any
 
 from hypothesis import strategies as st
@@ -35,12 +36,16 @@ Path = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Answer:
-    """What a record must be answered: `None` for the label where there is no answer."""
+    """What a record must be answered: `None` for the label where there is no answer.
+
+    `is_parted`: all branches of the place answered, each by its records; the distribution is then not the place's.
+    """
 
     label: str | None
     share: float | None
     place: int
     distribution: tuple[float, ...] | None
+    is_parted: bool
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Case:
             None if silent else found.probability,
             number,
             self._distribution(found.steps, places),
+            found.parted_at is not None,
         )
 
     def _distribution(self, path: Path, places: Mapping[Path, tuple[int, Node, Path]]) -> Any:
@@ -110,28 +116,36 @@ def _with_majorities(node: Node) -> Node:
     if isinstance(node, Leaf):
         return node
     kids = tuple(map(_with_majorities, node.kids))
-    return Split(node.attribute, kids, node.majority or 0, node.counts, node.test)
+    return Split(node.attribute, kids, node.majority or 0, node.counts, node.test, node.denominator)
 
 
 @st.composite
-def cases(draw: st.DrawFn, *, texts: Sequence[str] = HOSTILE, most_records: int = 25) -> Case:
-    """A tree of up to three questions on a path, and records that meet every kind of branch."""
+def cases(
+    draw: st.DrawFn, *, texts: Sequence[str] = HOSTILE, most_records: int = 25, in_parts: bool = False
+) -> Case:
+    """A tree of up to three questions on a path, and records that meet every kind of branch.
+
+    Args: in_parts: whether records without a value may go down all branches in parts.
+    """
     names = draw(
         st.lists(st.sampled_from([t for t in texts if t.strip()]), min_size=3, max_size=5, unique=True)
     )
-    attributes = [draw(_attributes(name, texts)) for name in names[:-1]]
+    attributes = [draw(_attributes(name, texts, in_parts=in_parts)) for name in names[:-1]]
     classes = draw(st.lists(st.sampled_from(texts), min_size=1, max_size=4, unique=True))
     schema = Schema.create(attributes, names[-1], classes)
-    keeps = draw(st.booleans()) or draw(st.booleans())
-    tree = Tree(draw(_nodes(schema, 3, keeps_majorities=keeps)))
+    keeps = in_parts or draw(st.booleans()) or draw(st.booleans())
+    tree = Tree(draw(_nodes(schema, 3, keeps_majorities=keeps, in_parts=in_parts)))
     # Only secret jobs keep no class at their splits, and these show classes only.
     disclosure: Disclosure = draw(st.sampled_from(["class", "probability", "counts"])) if keeps else "class"
+    disclosure = "counts" if in_parts else disclosure
     records = draw(st.lists(_records(tree, schema), min_size=1, max_size=most_records))
     return Case(tree, schema, disclosure, records)
 
 
 @st.composite
-def _attributes(draw: st.DrawFn, name: str, texts: Sequence[str]) -> Attribute:
+def _attributes(draw: st.DrawFn, name: str, texts: Sequence[str], *, in_parts: bool) -> Attribute:
+    if in_parts and draw(st.booleans()):
+        return draw(_parted(name, texts))
     kind = draw(st.sampled_from(["listed", "listed", "ordered", "equality", "cuts", "fixed"]))
     if kind == "fixed":
         missing = draw(st.sampled_from([None, "-1", "2.5"]))
@@ -141,6 +155,17 @@ def _attributes(draw: st.DrawFn, name: str, texts: Sequence[str]) -> Attribute:
         return Attribute.numeric(name, cuts, missing=draw(st.sampled_from([None, "not <measured>", ""])))
     values = tuple(draw(st.lists(st.sampled_from(texts), min_size=1, max_size=4, unique=True)))
     return Attribute(name, values, treat_as=None if kind == "listed" else kind)
+
+
+@st.composite
+def _parted(draw: st.DrawFn, name: str, texts: Sequence[str]) -> Attribute:
+    """An attribute with a last value for empty fields that makes no branch."""
+    if draw(st.booleans()):
+        cuts = sorted(draw(st.sets(st.sampled_from(_NUMBERS), min_size=1, max_size=3)))
+        return replace(Attribute.numeric(name, cuts, missing="none"), missing="fractional")
+    known = [text for text in texts if text not in ("", "missing")]
+    values = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
+    return Attribute(name, (*values, draw(st.sampled_from(["", "missing"]))), missing="fractional")
 
 
 _NUMBERS = [
@@ -155,30 +180,43 @@ _ASKED = [decimal_text(number + step) for number in _NUMBERS[:-1] for step in _S
 
 
 @st.composite
-def _nodes(draw: st.DrawFn, schema: Schema, depth: int, *, keeps_majorities: bool) -> Node:
-    counts = draw(_counts(schema))
+def _nodes(draw: st.DrawFn, schema: Schema, depth: int, *, keeps_majorities: bool, in_parts: bool) -> Node:
+    counts = draw(_counts(schema, in_parts=in_parts))
+    unit = draw(st.sampled_from([1, 1, 2, 6])) if in_parts else 1
     label = draw(st.integers(0, schema.class_count - 1))
     if not depth or draw(st.integers(0, 3)) == 0:
-        return Leaf(label, counts)
+        return Leaf(label, *_lowest(counts, unit))
+    if in_parts and not any(counts or ()):  # no split was ever made without a record
+        counts = (1,) * schema.class_count
     number = draw(st.integers(0, len(schema.attributes) - 1))
     attribute = schema.attributes[number]
     test = draw(_tests(attribute))
     branches = len(branch_names(attribute, test))
-    kids = tuple(draw(_nodes(schema, depth - 1, keeps_majorities=keeps_majorities)) for _ in range(branches))
-    return Split(number, kids, label if keeps_majorities else None, counts, test)
+    below = _nodes(schema, depth - 1, keeps_majorities=keeps_majorities, in_parts=in_parts)
+    kids = tuple(draw(below) for _ in range(branches))
+    counts, unit = _lowest(counts, unit)
+    return Split(number, kids, label if keeps_majorities else None, counts, test, unit)
 
 
-def _counts(schema: Schema) -> st.SearchStrategy[tuple[int, ...] | None]:
+def _lowest(counts: tuple[int, ...] | None, unit: int) -> tuple[tuple[int, ...] | None, int]:
+    """The same numbers of records over the least denominator, as a grown tree keeps them."""
+    common = gcd(unit, *(counts or ()))
+    return (None, 1) if counts is None else (tuple(count // common for count in counts), unit // common)
+
+
+def _counts(schema: Schema, *, in_parts: bool) -> st.SearchStrategy[tuple[int, ...] | None]:
     of_classes = st.tuples(*(st.integers(0, 9) for _ in schema.classes))
-    return st.one_of(of_classes, of_classes, st.just((0,) * schema.class_count), st.none())
+    none = st.just((0,) * schema.class_count)
+    return st.one_of(of_classes, none) if in_parts else st.one_of(of_classes, of_classes, none, st.none())
 
 
 def _tests(attribute: Attribute) -> st.SearchStrategy[BinaryTest | None]:
     if attribute.fixed_point is not None:
         return st.sampled_from([AtMost(number) for number in _NUMBERS[:-1]])
     values = st.integers(0, len(attribute.values) - 1)
+    has_tests = attribute.cuts is not None and not attribute.is_fractional
     return {
-        None: st.one_of(st.none(), st.builds(UpTo, values)) if attribute.cuts else st.none(),
+        None: st.one_of(st.none(), st.builds(UpTo, values)) if has_tests else st.none(),
         "ordered": st.builds(UpTo, values),
         "equality": st.builds(Equals, values),
     }[attribute.treat_as]

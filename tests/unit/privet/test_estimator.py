@@ -83,16 +83,36 @@ def check(case: Case, records: Any) -> None:
     else:
         assert found.predict(records).tolist() == [answer.label for answer in answers]
     shares = [np.nan if answer.share is None else answer.share for answer in answers]
-    np.testing.assert_array_equal(found.predict_share(records), shares)
+    np.testing.assert_allclose(found.predict_share(records), shares, rtol=0, atol=1e-15)
     assert hasattr(found, "predict_proba") == (answers[0].distribution is not None)
     if answers[0].distribution is not None:
-        expected = [answer.distribution for answer in answers]
-        np.testing.assert_allclose(found.predict_proba(records), expected, rtol=0, atol=1e-15)
+        told = found.predict_proba(records)
+        np.testing.assert_allclose(told.sum(axis=1), 1, rtol=0, atol=1e-15)
+        for row, answer in zip(told, answers, strict=True):
+            if answer.is_parted:
+                assert (
+                    row[list(found.classes_).index(answer.label)] == max(row) == pytest.approx(answer.share)
+                )
+            else:
+                np.testing.assert_allclose(row, answer.distribution, rtol=0, atol=1e-15)
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_it_answers_as_the_tree_does(case: Case) -> None:
+    check(case, frame(case))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases(in_parts=True))
+def test_all_branches_answer_where_the_tree_says_so(case: Case) -> None:
+    check(case, frame(case))
+
+
+@pytest.mark.long
+@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@given(cases(in_parts=True))
+def test_all_branches_answer_where_the_tree_says_so_on_many(case: Case) -> None:
     check(case, frame(case))
 
 

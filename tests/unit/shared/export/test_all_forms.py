@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from shared.errors import InputError
 from shared.export.document import read_document, to_json
 from shared.export.formats import render
 from shared.export.pmml import to_pmml
@@ -61,10 +62,36 @@ def check_pure_forms(case: Case) -> None:
     assert [share for _, _, share in told] == expected
 
 
+def check_parts(case: Case) -> None:
+    subject = case.subject
+    assert read_document(json.loads(to_json(subject))) == subject
+    told = run_python(to_python(subject), case.records)
+    agree(told, case, shares=False)
+    for (_, _, share), answer in zip(told, case.answers(), strict=True):
+        assert share == (None if answer.share is None else (pytest.approx(answer.share, abs=1e-15, rel=0),))
+    for form in ("pmml", "onnx", "rules"):
+        if subject.votes:
+            with pytest.raises(InputError, match="privet agent predict"):
+                render(subject, form)
+
+
 @fast
 @given(cases())
 def test_pmml_rules_python_and_json_answer_alike(case: Case) -> None:
     check_pure_forms(case)
+
+
+@settings(fast, max_examples=15)
+@given(cases(in_parts=True))
+def test_python_and_json_let_all_branches_answer_where_the_tree_does(case: Case) -> None:
+    check_parts(case)
+
+
+@pytest.mark.long
+@thorough
+@given(cases(in_parts=True))
+def test_python_and_json_let_all_branches_answer_on_many(case: Case) -> None:
+    check_parts(case)
 
 
 @settings(fast, max_examples=12)

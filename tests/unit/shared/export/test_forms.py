@@ -178,8 +178,11 @@ def test_a_tree_of_another_schema_is_refused(node: Node, message: str) -> None:
 
 def test_a_tree_that_shares_out_missing_values_is_refused_with_the_way_to_ask_it() -> None:
     schema = Schema.create([Attribute("a", ("x", "missing"), missing="fractional")], "c", ["p", "q"])
-    with pytest.raises(InputError, match="privet agent predict"):
-        subject(tree=Tree(Split(0, (Leaf(0),), 0)), schema=schema)
+    tree = Tree(Split(0, (Leaf(0, (2, 1)),), 0, (2, 1)))
+    with pytest.raises(InputError, match=r"which the study does not show.*privet agent predict"):
+        subject("class", tree, schema)
+    with pytest.raises(InputError, match=r"PMML cannot say.*privet agent predict"):
+        to_pmml(subject("counts", tree, schema))
 
 
 def test_xml_refuses_what_it_cannot_hold_and_others_take_it() -> None:
