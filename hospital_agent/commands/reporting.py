@@ -37,6 +37,14 @@ def report(
             help="A job that evaluated one fold's tree of a cross-validation; once for each fold.",
         ),
     ] = None,
+    left_out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--left-out",
+            metavar="FILE",
+            help="What `evaluate --file TREE --json` printed at a hospital left out of that tree; once a hospital.",
+        ),
+    ] = None,
     site: Annotated[
         list[Path] | None,
         typer.Option(
@@ -66,7 +74,7 @@ def report(
     ] = False,
 ) -> Report:
     """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
-    from hospital_agent.models.report_parts import fold_matrices, read_site
+    from hospital_agent.models.report_parts import fold_matrices, read_left_out, read_site
     from hospital_agent.models.reporting import Choices, Evidence, report_of, write_page
     from shared.evaluation.measures import Confidence
     from shared.evaluation.report_content import report_document
@@ -79,6 +87,7 @@ def report(
     evidence = Evidence(
         evaluations=[_evaluation(folder, job) for job in evaluation or []],
         folds=fold_matrices(found, [_evaluation(folder, job) for job in fold or []], shelf),
+        left_out=[read_left_out(path, found, shelf) for path in left_out or []],
         sites=[read_site(path, found) for path in site or []],
         fact=_ledger(folder, found.id),
     )

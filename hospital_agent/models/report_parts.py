@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -76,29 +77,69 @@ def read_site(path: Path, model: Model) -> SiteResult:
 
     Raises: InputError: another form, or about another tree.
     """
-    raw = read_file(path, max_bytes=_MAX_SITE_BYTES, remedy="Name what evaluate --json printed.")
-    try:
-        data: dict[str, Any] = json.loads(raw)
-        about = data["kind"], data["tree_sha256"], tuple(data["classes"])
-        (hospital,) = data["hospitals"]
-        use = str(data["use"])
-        counts = {place: tuple(row) for place, row in enumerate(data["nodes"])}
-        own = None if "own_tree" not in data else _matrix(model, data["own_tree"])
-        paired = None if "paired" not in data else _paired(data["paired"])
-    except (ValueError, KeyError, TypeError, RecursionError, IndexError):
-        raise InputError(
-            "not what a hospital's own evaluation prints",
-            where=str(path),
-            remedy="Have the hospital run: privet agent evaluate DIR MODEL --json > FILE",
-        ) from None
-    if about != ("local", model.tree_sha256, model.schema.classes):
+    found = _read(path, model)
+    if found.tree_sha256 != model.tree_sha256:
         raise InputError(
             "this is not a hospital's own evaluation of this tree",
             where=str(path),
             remedy="Have the hospital run evaluate for this model.",
         )
-    matrix = Confusion.of(leaf_table(model.shown_tree, model.schema.classes, counts))
-    return SiteResult(str(hospital), use, matrix, own, paired)
+    took_part = "" if found.hospital in model.hospitals else ", took no part"
+    return SiteResult(found.hospital, f"{found.use}{took_part}", found.matrix, found.own, found.paired)
+
+
+def read_left_out(path: Path, model: Model, shelf: Shelf) -> tuple[str, Confusion]:
+    """A file that `privet agent evaluate --file TREE --json` printed at a hospital which took no part in that tree.
+
+    Raises: InputError: another form, a tree that is no model of this study here, or one that the hospital took part in.
+    """
+    found = _read(path, model)
+    for job in shelf.ids():
+        grown = shelf.get(job)
+        if grown.tree_sha256 != found.tree_sha256 or grown.manifest.study != model.manifest.study:
+            continue
+        if found.hospital not in grown.hospitals:
+            return found.hospital, found.matrix
+    raise InputError(
+        "no tree of this study on the shelf here is the one of that file and was grown without that hospital",
+        where=str(path),
+        remedy="Leave one hospital out in a job, and have it evaluate that job's exported model.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a hospital's own evaluation says."""
+
+    hospital: str
+    use: str
+    tree_sha256: str
+    matrix: Confusion
+    own: Confusion | None
+    paired: Paired | None
+
+
+def _read(path: Path, model: Model) -> _Found:
+    raw = read_file(path, max_bytes=_MAX_SITE_BYTES, remedy="Name what evaluate --json printed.")
+    try:
+        data: dict[str, Any] = json.loads(raw)
+        (hospital,) = data["hospitals"]
+        if (data["kind"], tuple(data["classes"])) != ("local", model.schema.classes):
+            raise ValueError("kind")
+        return _Found(
+            str(hospital),
+            str(data["use"]),
+            str(data["tree_sha256"]),
+            _matrix(model, data),
+            None if "own_tree" not in data else _matrix(model, data["own_tree"]),
+            None if "paired" not in data else _paired(data["paired"]),
+        )
+    except (ValueError, KeyError, TypeError, RecursionError, IndexError):
+        raise InputError(
+            "not what a hospital's own evaluation prints, with the classes of this model",
+            where=str(path),
+            remedy="Have the hospital run: privet agent evaluate DIR MODEL --json > FILE",
+        ) from None
 
 
 def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
@@ -106,6 +147,8 @@ def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
     size = len(model.schema.classes)
     cells = [[0] * size for _ in range(size)]
     for row, answer in zip(tree["nodes"], tree["answers"], strict=True):
+        if len(row) != size or (any(row) and not (type(answer) is int and 0 <= answer < size)):
+            raise ValueError("row")
         for true, count in enumerate(row):
             if type(count) is not int or count < 0:
                 raise ValueError("count")

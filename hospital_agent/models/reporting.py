@@ -40,13 +40,14 @@ class Choices:
 class Evidence:
     """What a report rests on besides the model.
 
-    `evaluations`: of this model's tree. `folds`, `sites`: see `report_parts`.
+    `evaluations`: of this model's tree. `folds`, `left_out`, `sites`: see `report_parts`.
 
     `fact`: the entries of the job's fact ledger, None where only the forecast is known.
     """
 
     evaluations: Sequence[TallyResult] = ()
     folds: Sequence[Confusion] = ()
+    left_out: Sequence[tuple[str, Confusion]] = ()
     sites: Sequence[SiteResult] = ()
     fact: Sequence[Entry] | None = None
 
@@ -61,6 +62,7 @@ def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) 
         choices.floor,
         choices.confidence,
         evidence.folds,
+        evidence.left_out,
         evidence.sites,
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.evaluation.combining import COMBINED, over_parts
-from shared.evaluation.confusion import accuracy
+from shared.evaluation.confusion import Confusion, accuracy
 from shared.evaluation.floors import shown, shown_count
 from shared.evaluation.measures import Measure
 from shared.evaluation.report_sentences import FACTS
@@ -20,13 +20,14 @@ from shared.evaluation.report_tables import (
     attribute_table,
     class_table,
     confusion_table,
-    fold_table,
     hospital_table,
     importance_table,
     joining_table,
+    left_out_table,
     overall_table,
     per_class_table,
     privacy_table,
+    spread_table,
 )
 from shared.evaluation.report_words import JUDGED_ON, TO_FILL
 
@@ -66,7 +67,9 @@ def report_document(report: Report) -> dict[str, Any]:
     """The whole report as plain JSON; the page shows what stands here and nothing else."""
     subject = report.subject
     judged = [_judged_json(entry, report) for entry in report.judged]
-    folds, sites = _folds_json(report), [_site_json(site, report) for site in report.shown_sites]
+    folds = _spreads_json(report.folds, report)
+    left_out = _left_out_json(report)
+    sites = [_site_json(site, report) for site in report.shown_sites]
     return {
         "privet_report": REPORT_VERSION,
         "about": {
@@ -90,13 +93,16 @@ def report_document(report: Report) -> dict[str, Any]:
                 "title": title,
                 "tripod_ai_items": list(items),
                 "facts": list(FACTS[name](report)) if name in FACTS else [],
-                "tables": [table.to_json() for table in _tables(name, report, judged, folds, sites)],
+                "tables": [
+                    table.to_json() for table in _tables(name, report, judged, folds, left_out, sites)
+                ],
                 "to_be_filled_in_by_the_authors": list(TO_FILL[name]),
             }
             for name, (title, items) in _TITLES.items()
         ],
         "judged": judged,
         "cross_validation": folds,
+        "leave_one_hospital_out": left_out,
         "hospitals": sites,
         "drawing": subject.lines_of_tree,
         "importance": [
@@ -124,12 +130,33 @@ def _judged_json(entry: Judged, report: Report) -> dict[str, Any]:
     }
 
 
-def _folds_json(report: Report) -> dict[str, Any] | None:
-    """The measures over the folds, None without folds."""
-    if not report.folds:
+def _spreads_json(parts: Sequence[Confusion], report: Report) -> dict[str, Any] | None:
+    """The measures over several parts, None without any."""
+    if not parts:
         return None
-    spreads = over_parts(report.folds, report.confidence)
+    spreads = over_parts(parts, report.confidence)
     return {name: spread.to_json(report.floor, report.confidence) for name, spread in spreads.items()}
+
+
+def _left_out_json(report: Report) -> dict[str, Any] | None:
+    """Each left-out hospital, and all of them together; None without any."""
+    spreads = _spreads_json([matrix for _, matrix in report.left_out], report)
+    if spreads is None:
+        return None
+    hospitals = [
+        {
+            "hospital": hospital,
+            "records": shown_count(matrix.records, report.floor),
+            "measures": _combined_json(matrix, report),
+        }
+        for hospital, matrix in report.left_out
+    ]
+    return {"hospitals": hospitals, "together": spreads}
+
+
+def _combined_json(matrix: Confusion, report: Report) -> dict[str, Any]:
+    made = {name: measure(matrix, report.confidence) for name, measure in COMBINED.items()}
+    return {name: shown(m, report.floor, report.confidence).to_json() for name, m in made.items()}
 
 
 def _site_json(site: SiteResult, report: Report) -> dict[str, Any]:
@@ -150,9 +177,7 @@ def _site_json(site: SiteResult, report: Report) -> dict[str, Any]:
         "hospital": site.hospital,
         "on": site.on,
         "records": shown_count(site.matrix.records, report.floor),
-        "measures": {
-            name: told(measure(site.matrix, report.confidence)) for name, measure in COMBINED.items()
-        },
+        "measures": _combined_json(site.matrix, report),
         "joining": joining,
     }
 
@@ -162,6 +187,7 @@ def _tables(
     report: Report,
     judged: Sequence[Mapping[str, Any]],
     folds: Mapping[str, Any] | None,
+    left_out: Mapping[str, Any] | None,
     sites: Sequence[Mapping[str, Any]],
 ) -> Iterator[Table]:
     subject = report.subject
@@ -175,12 +201,22 @@ def _tables(
             yield per_class_table(entry)
             yield confusion_table(entry)
         if folds is not None:
-            yield fold_table(folds, len(report.folds))
-    elif name == "hospitals" and sites:
-        yield hospital_table(sites)
-        if any(site["joining"] is not None for site in sites):
-            yield joining_table(sites)
+            yield spread_table(f"Cross-validation with {len(report.folds)} folds", folds, "fold")
+    elif name == "hospitals":
+        yield from _hospital_tables(left_out, sites)
     elif name == "model" and subject.importance:
         yield importance_table(subject.importance)
     elif name == "privacy" and subject.privacy:
         yield privacy_table(subject.privacy)
+
+
+def _hospital_tables(
+    left_out: Mapping[str, Any] | None, sites: Sequence[Mapping[str, Any]]
+) -> Iterator[Table]:
+    if left_out is not None:
+        yield left_out_table(left_out["hospitals"])
+        yield spread_table("The left-out hospitals together", left_out["together"], "hospital")
+    if sites:
+        yield hospital_table(sites)
+    if any(site["joining"] is not None for site in sites):
+        yield joining_table(sites)

@@ -173,6 +173,10 @@ def _performance(report: Report) -> Iterator[str]:
 
 
 def _hospitals(report: Report) -> Iterator[str]:
+    if report.left_out:
+        yield "How the study's trees do at a hospital that took no part in growing them; each handed over its result."
+    if not report.sites and report.left_out:
+        return
     if not report.sites:
         yield "Results of single hospitals are not shown: each needs the consent of that hospital."
     elif not report.shown_sites:
@@ -221,7 +225,7 @@ def _privacy(report: Report) -> Iterator[str]:
 
 def _is_separate(report: Report) -> bool:
     """Whether any judgement is on records that the tree was not grown on."""
-    return bool(report.folds) or any(entry.on == "held-out" for entry in report.judged)
+    return bool(report.folds or report.left_out) or any(entry.on == "held-out" for entry in report.judged)
 
 
 def _records(entry: Judged, floor: int | None) -> str:

@@ -82,7 +82,8 @@ class SiteResult:
 class Report:
     """A report ready to be written. `floor`: None where it is for the hospital's own eyes only.
 
-    `folds`: of a cross-validation of the same study, one matrix a fold. `sites`: of hospitals that handed over theirs.
+    `folds`: of a cross-validation of the same study, one matrix a fold. `left_out`: of hospitals, each by a tree of the
+    study that was grown without it. `sites`: of hospitals that handed over their own result with this tree.
     """
 
     subject: Subject
@@ -90,6 +91,7 @@ class Report:
     floor: int | None
     confidence: Confidence = CONFIDENCE_95
     folds: Sequence[Confusion] = ()
+    left_out: Sequence[tuple[str, Confusion]] = ()
     sites: Sequence[SiteResult] = ()
 
     @property

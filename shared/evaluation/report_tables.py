@@ -89,18 +89,29 @@ def confusion_table(entry: Mapping[str, Any]) -> Table:
     )
 
 
-def fold_table(spreads: Mapping[str, Any], folds: int) -> Table:
-    """Measures of a cross-validation, pooled and over the folds. Args: spreads: their plain form by name."""
+def spread_table(caption: str, spreads: Mapping[str, Any], part: str) -> Table:
+    """Measures of several tables, pooled and over them. Args: spreads: plain forms by name. part: what each is of."""
     rows = tuple(
         (
             MEASURE_NAMES[name],
             _short(found["pooled"]),
-            *(_number(found[part]) for part in ("mean", "standard_deviation", "least", "most")),
+            *(_number(found[end]) for end in ("mean", "standard_deviation", "least", "most")),
         )
         for name, found in spreads.items()
     )
-    head = ("measure", "all folds pooled", "mean of folds", "standard deviation", "least", "most")
-    return Table(f"Cross-validation with {folds} folds", head, rows, "wide")
+    head = ("measure", f"all {part}s pooled", f"mean of {part}s", "standard deviation", "least", "most")
+    return Table(caption, head, rows, "wide")
+
+
+def left_out_table(hospitals: Sequence[Mapping[str, Any]]) -> Table:
+    """One line a left-out hospital."""
+    names = list(hospitals[0]["measures"])
+    rows = tuple(
+        (found["hospital"], str(found["records"]), *(_short(found["measures"][name]) for name in names))
+        for found in hospitals
+    )
+    caption = "Leave one hospital out: each by a tree that was grown without it"
+    return Table(caption, ("hospital", "records", *(MEASURE_NAMES[name] for name in names)), rows, "wide")
 
 
 def hospital_table(sites: Sequence[Mapping[str, Any]]) -> Table:

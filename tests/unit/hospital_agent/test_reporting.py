@@ -177,6 +177,7 @@ def site_file(path: Path, hospital: str, tree: Tree, right: int, **own: Any) -> 
         "hospitals": [hospital],
         "use": "test",
         "nodes": nodes,
+        "answers": [x.label if isinstance(x, Leaf) else x.majority for x in tree.nodes()],
     }
     path.write_text(json.dumps(document | own))
     return path
@@ -236,6 +237,23 @@ def test_folds_are_pooled_if_they_divide_the_records(
     problem = report(capsys, folder, "ab", "--fold", "0b", "--fold", "0b", code=3)
     assert "one part twice" in problem["detail"]
     assert "two divisions" in report(capsys, folder, "ab", "--fold", "0b", "--fold", "cd", code=3)["detail"]
+
+
+def test_hospitals_that_were_left_out_are_told_one_by_one_and_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(tmp_path)
+    tree = model_of(PARTIES).shown_tree
+    files = [site_file(tmp_path / f"h{n}.json", f"h{n}", tree, 8 * n) for n in (4, 5)]
+    words = [word for file in files for word in ("--left-out", file)]
+    found = report(capsys, folder, "ab", *words, "--exact")["leave_one_hospital_out"]
+    assert [(one["hospital"], one["records"]) for one in found["hospitals"]] == [("h4", 34), ("h5", 42)]
+    assert found["together"]["accuracy"]["pooled"]["value"] == pytest.approx(72 / 76)
+    assert found["together"]["accuracy"]["mean"] == pytest.approx((32 / 34 + 40 / 42) / 2)
+    took_part = site_file(tmp_path / "h2.json", "h2", tree, 8)
+    assert "grown without" in report(capsys, folder, "ab", "--left-out", took_part, code=3)["detail"]
+    outside = report(capsys, folder, "ab", "--site", files[0], "--exact")["hospitals"]
+    assert outside[0]["on"] == "test, took no part"
 
 
 class _Page(HTMLParser):

@@ -225,6 +225,7 @@ def test_recalibration_is_the_regression_of_statsmodels(table: LeafTable) -> Non
         assert (intercept.value, slope.value) == pytest.approx(tuple(fitted.params), abs=1e-5)
         bounds = fitted.conf_int()
         assert (slope.low, slope.high) == pytest.approx(tuple(bounds[1]), rel=1e-3, abs=1e-3)
+        assert (intercept.low, intercept.high) == pytest.approx(tuple(bounds[0]), rel=1e-3, abs=1e-3)
 
 
 def test_influences_are_what_one_more_record_changes() -> None:
