@@ -27,6 +27,7 @@ from shared.tree.model import Tree
 from shared.tree.populations import disjoint_groups
 from shared.tree.schema import Attribute, Schema
 from tests.support import exact_fractional as oracle
+from tests.support.reference_data import SKIP_REASON, is_available, load
 
 CRITERIA: tuple[Criterion, ...] = ("information-gain", "gain-ratio", "c45")
 Rows = list[tuple[int, ...]]
@@ -332,3 +333,35 @@ def test_the_mark_needs_a_last_value_for_empty_fields(attribute: Attribute) -> N
     marked = replace(attribute, missing=attribute.missing or "fractional")
     with pytest.raises(InputError):
         Schema.create([marked], "class", ["0", "1"])
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize(
+    "name", ["breast-cancer-ljubljana", "heart-2-hospitals-categorical", "mushroom", "vote"]
+)
+def test_public_data_with_gaps_give_the_oracles_trees(name: str, criterion: Criterion) -> None:
+    """Every column that has a `?` is fractional; three hospitals, depth 5."""
+    case = load(name)
+    attributes = [
+        Attribute(a.name, (*(v for v in a.values if v != "?"), "missing"), missing="fractional")
+        if "?" in a.values
+        else a
+        for a in case.schema.attributes
+    ]
+    schema = Schema.create(attributes, case.schema.class_name, case.schema.classes)
+    assert any(attribute.is_fractional for attribute in attributes)
+    coded = [
+        (
+            *(
+                a.code_of("" if a.is_fractional and text == "?" else text)
+                for a, text in zip(attributes, row[:-1], strict=True)
+            ),
+            schema.class_code(row[-1]),
+        )
+        for row in case.rows
+    ]
+    rules = GrowthRules(criterion=criterion, min_node=2, min_child=1, max_depth=5)
+    made = Case(schema, [coded[start::3] for start in range(3)], rules)
+    assert oracle.faults(made.grown().to_json(with_counts=True), made.rows, made.setting) == []
