@@ -32,9 +32,9 @@ from starlette.middleware.base import RequestResponseEndpoint
 
 from hospital_agent.models import NOTICE, Answers, Shelf, description, summary
 from hospital_agent.settings import LocalSection
+from shared.contract.asking import AskedReader
 from shared.errors import InputError
 from shared.hosts import is_loopback
-from shared.wire.contract import DataContract
 
 MAX_BODY_BYTES: Final = 16 * 2**20
 MAX_RECORDS: Final = 10_000
@@ -86,11 +86,11 @@ class Question(BaseModel):
 class Library:
     """Verified models, each read once; a changed or removed file is noticed by its time stamp.
 
-    `contract_of`: the data contract of a study, by which questions about its models are read.
+    `reader_of`: how the data contract of a study reads questions about its models; None where it has none.
     """
 
     shelf: Shelf
-    contract_of: Callable[[str], DataContract | None] = lambda _study: None
+    reader_of: Callable[[str], AskedReader | None] = lambda _study: None
     _read: dict[str, tuple[int, Answers]] = field(default_factory=dict, repr=False)
 
     def answers(self, wanted: str | None) -> Answers:
@@ -100,7 +100,7 @@ class Library:
         known = self._read.get(job)
         if known is None or known[0] != stamp:
             model = self.shelf.get(job)
-            known = (stamp, Answers.of(model, self.contract_of(model.manifest.study)))
+            known = (stamp, Answers.of(model, self.reader_of(model.manifest.study)))
             self._read[job] = known
         return known[1]
 
@@ -138,7 +138,8 @@ def create_app(library: Library, status: Callable[[], Mapping[str, Any]], token:
     def predict(question: Question) -> Response:
         """Class, certainty where the study allows it, path in words, and what was missing, for each record."""
         records = question.records if question.records is not None else [question.record or {}]
-        document = library.answers(question.model).document(records)
+        answers = library.answers(question.model)
+        document = answers.document([answers.as_study(record) for record in records])
         return Response(json.dumps(document, ensure_ascii=False), media_type="application/json")
 
     return app

@@ -93,6 +93,8 @@ class DataSection(BaseModel):
     """Texts that stand for an empty field, such as `?` or `NA`."""
     decimal_comma: bool | None = None
     """Whether numbers are written 37,5; without it, found out for each column."""
+    units: dict[str, str] = Field(default_factory=dict)
+    """Attribute of the study = unit of its numbers here, where the study's data contract has another and converts."""
     synthetic: bool = False
     """Test data of no patient, the only kind with which profile paper may be tried."""
     patient: Column | None = None

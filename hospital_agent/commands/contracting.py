@@ -75,6 +75,9 @@ def draft(
     cuts: Annotated[list[str] | None, _many("COLUMN=A,B,C", "Public cut points of a measurement")] = None,
     category: Annotated[list[str] | None, _many("COLUMN", "Its numbers are names, not measured")] = None,
     unit: Annotated[list[str] | None, _many("COLUMN=UNIT", "The unit, in UCUM")] = None,
+    convert: Annotated[
+        list[str] | None, _many("COLUMN:UNIT=FACTOR", "Numbers in that unit times FACTOR are in --unit")
+    ] = None,
     describe: Annotated[list[str] | None, _many("COLUMN=TEXT", "What the column is, in one line")] = None,
     measured: Annotated[
         bool, typer.Option("--measured", help="Measurements stay as they are, for mode gain-ratio.")
@@ -114,6 +117,7 @@ def draft(
         other=one_each(other, columns, "--other"),
         policies=_policies(missing_policy, columns),
         units=one_each(unit, columns, "--unit"),
+        conversions=pairs(convert, columns, "--convert"),
         descriptions=one_each(describe, columns, "--describe"),
         categories=tuple(table.find(reference, "--category").name for reference in category or ()),
         measured=measured,

@@ -18,7 +18,7 @@ from shared.reports import Report
 
 if TYPE_CHECKING:
     from hospital_agent.models import Record, Shelf
-    from shared.wire.contract import DataContract
+    from shared.contract.asking import AskedReader
 
 models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
 
@@ -130,10 +130,11 @@ def predict(
     records = _from_file(file) if file is not None else [_from_words(values or [])]
     shelf = open_shelf(folder)
     found = shelf.get(shelf.newest() if model is None else shelf.find(model))
-    answers = Answers.of(found, contracts_in(folder)(found.manifest.study))
+    answers = Answers.of(found, readers_in(folder)(found.manifest.study))
+    records = [answers.as_study(record) for record in records]
     ignored: list[str] = []
     if file is not None:
-        records, ignored = _of_study([answers.as_study(record) for record in records], answers.names)
+        records, ignored = _of_study(records, answers.names)
     document = answers.document(records) | ({"ignored_columns": ignored} if ignored else {})
     lines = [_answer_text(prediction) for prediction in document["predictions"]]
     if ignored:
@@ -152,16 +153,19 @@ def _of_study(records: list[Record], names: frozenset[str]) -> tuple[list[Record
     return [{name: record[name] for name in names} for record in records], ignored
 
 
-def contracts_in(folder: Path) -> Callable[[str], DataContract | None]:
-    """The data contracts of the studies that the agent in a folder was shown, looked up each time."""
+def readers_in(folder: Path) -> Callable[[str], AskedReader | None]:
+    """How the data contracts of the studies that the agent in a folder was shown read records, in its units."""
 
-    def contract_of(study: str) -> DataContract | None:
+    def reader_of(study: str) -> AskedReader | None:
         from hospital_agent.journal import Journal, studies
+        from hospital_agent.settings import load_settings
+        from shared.contract.asking import record_reader
 
         with Journal.open(folder) as journal:
-            return studies.contract_of(journal, study)
+            contract = studies.contract_of(journal, study)
+        return None if contract is None else record_reader(contract, load_settings(folder).data.units)
 
-    return contract_of
+    return reader_of
 
 
 def open_shelf(folder: Path) -> Shelf:

@@ -16,7 +16,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
-from hospital_agent.commands.predicting import contracts_in
+from hospital_agent.commands.predicting import readers_in
 from hospital_agent.commands.protecting import UNPROTECTED
 from hospital_agent.files import read_file
 from shared.errors import InputError, numbered
@@ -76,9 +76,7 @@ def run(
     settings = daemon.office.settings
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
-    app = create_app(
-        Library(daemon.office.shelf, contracts_in(folder)), lambda: status_document(folder), token
-    )
+    app = create_app(Library(daemon.office.shelf, readers_in(folder)), lambda: status_document(folder), token)
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock)
     daemon.client.observers.append(figures.count)

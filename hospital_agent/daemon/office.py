@@ -123,6 +123,7 @@ def data_settings(section: DataSection) -> DataSettings:
         encoding=section.encoding,
         rename=section.rename,
         missing_codes=section.missing,
+        units=section.units,
         patient_column=section.patient,
         decimal_comma=section.decimal_comma,
     )

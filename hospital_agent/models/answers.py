@@ -8,11 +8,10 @@ from decimal import Decimal
 from typing import Any, Final, Self
 
 from hospital_agent.models.model import Model
-from shared.contract.asking import record_reader
+from shared.contract.asking import AskedReader
 from shared.errors import InputError
 from shared.tree.prediction import Prediction, predict
 from shared.tree.schema import Schema
-from shared.wire.contract import DataContract
 
 Record = Mapping[str, str | int | float | Decimal | bool | None]
 """One record by attribute name. An attribute that is left out is missing."""
@@ -28,21 +27,21 @@ class Answers:
     schema: Schema = field(repr=False)
     names: frozenset[str] = field(repr=False)
     as_study: Callable[[Record], Record] = field(repr=False)
-    """A record as the study's data contract reads it: its names and its texts. Doing it twice changes nothing."""
+    """A record as the study's data contract reads it: its names and its values."""
 
     @classmethod
-    def of(cls, model: Model, contract: DataContract | None = None) -> Self:
-        """Read the schema once. Args: contract: of the model's study, where it has one."""
+    def of(cls, model: Model, as_study: AskedReader | None = None) -> Self:
+        """Read the schema once. Args: as_study: how the data contract of the model's study reads records."""
         schema = model.schema
         names = frozenset(attribute.name for attribute in schema.attributes)
-        return cls(model, schema, names, dict if contract is None else record_reader(contract))
+        return cls(model, schema, names, dict if as_study is None else as_study)
 
     @property
     def _is_noisy(self) -> bool:
         return self.model.manifest.noise is not None
 
     def document(self, records: Sequence[Record]) -> dict[str, Any]:
-        """The answer to a batch, as plain JSON.
+        """The answer to a batch of records in the study's words (`as_study`), as plain JSON.
 
         Raises: InputError: an attribute the study does not have, or a value that is no number where one is due;
             names the record by its place and the attribute, never the value.
@@ -56,8 +55,7 @@ class Answers:
             "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
         }
 
-    def _answer(self, number: int, asked: Record) -> dict[str, Any]:
-        record = self.as_study(asked)
+    def _answer(self, number: int, record: Record) -> dict[str, Any]:
         foreign = [name for name in record if name not in self.names]
         if foreign:
             raise InputError(

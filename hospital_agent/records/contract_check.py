@@ -12,12 +12,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hospital_agent.records.contracted import study_names
+from hospital_agent.records.contracted import owner_reader, study_names
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.matching import match_columns
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table
-from shared.contract.reading import BrokenRuleError, Rule, attribute_reader, class_reader
+from shared.contract.reading import BrokenRuleError, Rule
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
 from shared.tree.numbers import UnknownValueError
@@ -77,7 +77,7 @@ def check_table(table: Table, contract: DataContract, settings: DataSettings) ->
     faults: list[Fault] = []
     notes = [f"columns that the study does not use: {', '.join(matched.ignored)}"] if matched.ignored else []
     for owner, column in zip(owners_of(contract), matched.columns, strict=True):
-        found, seen = _read_all(table, column, owner)
+        found, seen = _read_all(table, column, owner, settings)
         faults += found
         notes += _absent(owner, seen)
     return Check(tuple(faults), tuple(notes))
@@ -105,10 +105,10 @@ def _lost_columns(table: Table, contract: DataContract, settings: DataSettings) 
 
 
 def _read_all(
-    table: Table, column: Column, owner: ContractAttribute | ContractClass
+    table: Table, column: Column, owner: ContractAttribute | ContractClass, settings: DataSettings
 ) -> tuple[list[Fault], set[str]]:
     """The faults of a column, one a rule, and the values that occur."""
-    read = class_reader(owner) if isinstance(owner, ContractClass) else attribute_reader(owner)
+    read = owner_reader(owner, settings)
     seen: set[str] = set()
 
     def note(text: str) -> int:

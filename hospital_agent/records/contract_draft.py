@@ -29,6 +29,7 @@ from shared.wire.contract import (
     ExcludedColumn,
     MissingPolicy,
     Spelling,
+    UnitConversion,
 )
 
 _DIGITS: Final = 2
@@ -45,6 +46,7 @@ class Choices:
     column to old text, or beginning of texts, to new value. `values`: lists that are public, told whatever the records
     hold. `other`: the value of all texts that are not listed. `policies`: under "" that of all others. `measured`:
     numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names.
+    `conversions`: column to another unit to its factor.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Choices:
     other: Mapping[str, str] = field(default_factory=dict)
     policies: Mapping[str, MissingPolicy] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
+    conversions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
     measured: bool = False
@@ -106,6 +109,10 @@ def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[s
         "columns": _other_name(facts, choices),
         "description": choices.descriptions.get(facts.name, ""),
         "unit": choices.units.get(facts.name, ""),
+        "conversions": [
+            UnitConversion(unit=unit, factor=factor)
+            for unit, factor in sorted(choices.conversions.get(facts.name, {}).items())
+        ],
         "missing_codes": sorted({*choices.missing, *choices.missing_in.get(facts.name, ())}),
     }
     if _is_measured(facts, choices):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from hospital_agent.records.source import DataSettings
 from shared.contract.reading import attribute_reader, class_reader, other_names
 from shared.errors import InputError
-from shared.wire.contract import ContractClass, owners_of
+from shared.wire.contract import ContractAttribute, ContractClass, owners_of
 
 Read = Callable[[str], int]
 """A field's text to its code in the schema. Raises: UnknownValueError."""
@@ -38,14 +38,27 @@ def through_contract(settings: DataSettings, name: str, code_of: Read) -> Read:
             where=f"column {name!r}",
             remedy="The study contradicts itself; let its coordinator draft it anew.",
         )
-    read = class_reader(owner) if isinstance(owner, ContractClass) else attribute_reader(owner)
+    read = owner_reader(owner, settings)
     return lambda text: code_of(read(text))
 
 
+def owner_reader(owner: ContractAttribute | ContractClass, settings: DataSettings) -> Callable[[str], str]:
+    """How a column's texts are read here, in the unit of this hospital."""
+    if isinstance(owner, ContractClass):
+        return class_reader(owner)
+    return attribute_reader(owner, settings.units.get(owner.name, ""))
+
+
 def checks_numbers(settings: DataSettings) -> bool:
-    """Whether the contract looks at single numbers: some stand for a missing value, or a range bounds them."""
+    """Whether the contract looks at single numbers: for a code for missing, a range, or a unit to convert from."""
     attributes = () if settings.contract is None else settings.contract.attributes
     return any(
-        attribute.kind == "number" and (attribute.missing_codes or attribute.minimum or attribute.maximum)
+        attribute.kind == "number"
+        and (
+            attribute.missing_codes
+            or attribute.minimum
+            or attribute.maximum
+            or attribute.name in settings.units
+        )
         for attribute in attributes
     )

@@ -53,6 +53,8 @@ class DataSettings:
     decimal_comma: bool | None = None
     """Numbers of numeric attributes are written 37,5; None: found out for each column (`decimal_marks`)."""
 
+    units: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Attribute of the study to the unit of its numbers here, where the contract's is another."""
     contract: DataContract | None = field(default=None, repr=False)
     """How the study reads columns and texts; after `rename` and `missing_codes`."""
     patient_column: ColumnReference | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 
 from shared.contract.reading import BrokenRuleError, Read, Rule, attribute_reader, other_names
 from shared.errors import InputError
@@ -11,16 +12,20 @@ from shared.wire.contract import DataContract
 
 Value = str | int | float | Decimal | bool | None
 Asked = Mapping[str, Value]
+AskedReader = Callable[[Asked], dict[str, Value]]
 
 
-def record_reader(contract: DataContract) -> Callable[[Asked], dict[str, Value]]:
-    """How a record's names and values become the study's.
+def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProxyType({})) -> AskedReader:
+    """How a record's names and values become the study's. Args: units: of numbers here, by attribute.
 
     A value that the contract does not take is left as it is: the walk down the tree tells what becomes of it. Truth
     values and what is absent are left as well.
     """
     names = other_names(contract)
-    reads = {attribute.name: attribute_reader(attribute) for attribute in contract.attributes}
+    reads = {
+        attribute.name: attribute_reader(attribute, units.get(attribute.name, ""))
+        for attribute in contract.attributes
+    }
 
     def as_study(record: Asked) -> dict[str, Value]:
         named: dict[str, Value] = {}

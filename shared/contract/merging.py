@@ -21,6 +21,7 @@ from shared.wire.contract import (
     ExcludedColumn,
     MissingPolicy,
     Spelling,
+    UnitConversion,
 )
 
 One = TypeVar("One", str, int, Decimal)
@@ -72,6 +73,7 @@ def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttrib
         columns=sorted({column for draft in drafts for column in draft.columns}),
         description=agreed("description"),
         unit=agreed("unit"),
+        conversions=_conversions(drafts, where),
         kind="category" if agreed("kind") == "category" else "number",
         values=_values([draft.values for draft in drafts], spelling, where),
         spelling=spelling,
@@ -159,6 +161,13 @@ def _policy(drafts: Sequence[ContractAttribute], where: str) -> MissingPolicy:
 def _bound(choose: Callable[..., Decimal], bounds: Iterable[str | None]) -> str | None:
     found = [Decimal(bound) for bound in bounds if bound is not None]
     return format(choose(found), "f") if found else None
+
+
+def _conversions(drafts: Sequence[ContractAttribute], where: str) -> list[UnitConversion]:
+    found = {one.unit: one for draft in drafts for one in draft.conversions}
+    if any(found[one.unit] != one for draft in drafts for one in draft.conversions):
+        raise _differ("conversions", where)
+    return [found[unit] for unit in sorted(found)]
 
 
 def _excluded(drafts: Sequence[DataContract]) -> list[ExcludedColumn]:

@@ -7,20 +7,25 @@ all others. Errors name the attribute and the rule, never the field's content.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from decimal import Decimal
+from decimal import Context, Decimal
 from enum import StrEnum
+from typing import Final
 
 from shared.contract.spelling import as_spelled, number_or_none
-from shared.tree.numbers import UnknownValueError
+from shared.errors import InputError
+from shared.tree.numbers import UnknownValueError, decimal_text
 from shared.wire.contract import (
     ContractAttribute,
     ContractClass,
     ContractValue,
     DataContract,
     Spelling,
+    UnitConversion,
     owners_of,
 )
 
+_EXACT: Final = Context(prec=4096)
+"""More digits than a number of a record times a factor can have."""
 Read = Callable[[str], str]
 """A field's text to a text that the schema has a code for. Raises: BrokenRuleError."""
 
@@ -52,13 +57,20 @@ def readers(contract: DataContract) -> Mapping[str, Read]:
     return {**found, contract.class_.name: class_reader(contract.class_)}
 
 
-def attribute_reader(attribute: ContractAttribute) -> Read:
-    """How an attribute's texts are read; an empty field gives the empty text, unless it is refused."""
+def attribute_reader(attribute: ContractAttribute, unit: str = "") -> Read:
+    """How an attribute's texts are read; an empty field gives the empty text, unless it is refused.
+
+    Args: unit: that the numbers are in, if it is another one than the contract's.
+    Raises: InputError: the contract cannot convert from that unit.
+    """
     where = f"attribute {attribute.name!r}"
     rule: Spelling = "number" if attribute.kind == "number" else attribute.spelling
     empty = {as_spelled(code, rule) for code in attribute.missing_codes} | {""}
     refuses = attribute.missing_policy == "refuse" and attribute.missing_as is None
-    inner = _number_reader(attribute) if attribute.kind == "number" else _value_reader(attribute, where)
+    if attribute.kind == "number":
+        inner = _number_reader(attribute, _conversion(attribute, unit))
+    else:
+        inner = _value_reader(attribute, where)
 
     def read(text: str) -> str:
         if as_spelled(text, rule) not in empty:
@@ -116,7 +128,21 @@ def texts_of(values: Iterable[ContractValue], spelling: Spelling) -> dict[str, s
     }
 
 
-def _number_reader(attribute: ContractAttribute) -> Read:
+def _conversion(attribute: ContractAttribute, unit: str) -> UnitConversion | None:
+    if unit in ("", attribute.unit):
+        return None
+    found = next((one for one in attribute.conversions if one.unit == unit), None)
+    if found is None:
+        known = ", ".join(one.unit for one in attribute.conversions) or "no other unit"
+        raise InputError(
+            f"the contract converts to {attribute.unit or 'its unit'} from {known}, not from {unit}",
+            where=f"attribute {attribute.name!r}",
+            remedy="Correct units in the data settings, or have the contract list the conversion.",
+        )
+    return found
+
+
+def _number_reader(attribute: ContractAttribute, conversion: UnitConversion | None) -> Read:
     where = f"attribute {attribute.name!r}"
     low = None if attribute.minimum is None else Decimal(attribute.minimum)
     high = None if attribute.maximum is None else Decimal(attribute.maximum)
@@ -131,6 +157,8 @@ def _number_reader(attribute: ContractAttribute) -> Read:
                 where=where,
                 remedy="Correct the field, or list its text among the contract's missing_codes.",
             )
+        if conversion is not None:
+            number = _converted(number, conversion, step)
         if (low is not None and number < low) or (high is not None and number > high):
             raise BrokenRuleError(
                 Rule.RANGE,
@@ -138,16 +166,22 @@ def _number_reader(attribute: ContractAttribute) -> Read:
                 where=where,
                 remedy=f"Correct the field; look at its unit too{_unit(attribute)}.",
             )
-        if step is not None and number % step != 0:
+        if step is not None and _EXACT.remainder(number, step) != 0:
             raise BrokenRuleError(
                 Rule.DECIMALS,
                 f"a number with more than {attribute.decimals} decimals",
                 where=where,
                 remedy="Round the column, or have the contract allow more decimals.",
             )
-        return text.strip()
+        return text.strip() if conversion is None else decimal_text(number)
 
     return read
+
+
+def _converted(number: Decimal, conversion: UnitConversion, step: Decimal | None) -> Decimal:
+    """Exactly, then to the contract's decimals: what another unit writes roundly need not be round in this one."""
+    exact = _EXACT.add(_EXACT.multiply(number, Decimal(conversion.factor)), Decimal(conversion.offset))
+    return exact if step is None else _EXACT.quantize(exact, step)
 
 
 def _unit(attribute: ContractAttribute) -> str:

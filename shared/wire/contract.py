@@ -34,6 +34,11 @@ def is_blank(value: object) -> bool:
     return value in ("", [], False)
 
 
+def is_zero(value: object) -> bool:
+    """For `Field(exclude_if=is_zero)`."""
+    return value == "0"
+
+
 class ContractValue(WireModel):
     """One value of a column as the study knows it.
 
@@ -48,6 +53,14 @@ class ContractValue(WireModel):
     other: bool = Field(default=False, exclude_if=is_blank)
 
 
+class UnitConversion(WireModel):
+    """From another unit to the attribute's: number times `factor` plus `offset`, then rounded to its decimals."""
+
+    unit: Annotated[str, StringConstraints(min_length=1, max_length=50)]
+    factor: DecimalText
+    offset: DecimalText = Field(default="0", exclude_if=is_zero)
+
+
 class ContractAttribute(WireModel):
     """One attribute of the study and the column that holds it.
 
@@ -55,12 +68,14 @@ class ContractAttribute(WireModel):
     (none, in the draft of a hospital that may tell none). A number has public `cuts`, or `decimals` with `minimum` and
     `maximum` where mode gain-ratio compares it as it is (`missing_as`: the number that an empty field then counts as);
     a number outside `minimum` to `maximum` is a fault. `missing_codes`: texts that stand for an empty field.
+    `conversions`: of numbers, from the units that single hospitals use.
     """
 
     name: Name
     columns: list[Name] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
     description: Line = Field(default="", exclude_if=is_blank)
     unit: str = Field(default="", max_length=50, exclude_if=is_blank)
+    conversions: list[UnitConversion] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
     kind: Literal["category", "number"]
     values: list[ContractValue] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
     spelling: Spelling = "exact"
@@ -81,6 +96,10 @@ class ContractAttribute(WireModel):
             (
                 self.kind == "category" and (self.cuts is not None or bounds != (None,) * 3),
                 "a category has values, and neither cuts nor a range nor decimals",
+            ),
+            (
+                self.kind == "category" and bool(self.conversions),
+                "a category has no unit to convert",
             ),
             (
                 self.kind == "number" and (bool(self.values) or self.spelling != "exact"),

@@ -245,3 +245,18 @@ def test_few_gaps_do_not_show_in_a_draft(tmp_path: Path) -> None:
     few = drafted(tmp_path, [*MANY, ("", "70", "1", "no")]).contract.attributes[0]
     many = drafted(tmp_path, [*MANY, *[("", "70", "1", "no")] * 5]).contract.attributes[0]
     assert (few.missing_policy, many.missing_policy) == ("refuse", "category")
+
+
+def test_a_hospital_with_another_unit_is_counted_like_the_others(tmp_path: Path) -> None:
+    """Pulse a second here, a minute in the study: the same counts, from a file and by the check."""
+    document = json.loads(json.dumps(CONTRACT))
+    document["attributes"][1] |= {"unit": "/min", "conversions": [{"unit": "/s", "factor": "60"}]}
+    known = contract_of(document, "contract")
+    beats = {"61": "1.02", "0": "0", "100": "1.66", "101.5": "1.7", "?": "?"}
+    rows = [(sex, beats[pulse], *rest) for sex, pulse, *rest in ROWS]
+    path = written(tmp_path, rows)
+    here = DataSettings(path=path, contract=known, units={"pulse": "/s"})
+    assert counted(here, tmp_path) == COUNTS
+    assert check_table(read_table(here), known, here).faults == ()
+    wrong = DataSettings(path=path, contract=known)
+    assert {fault.rule.value for fault in check_table(read_table(wrong), known, wrong).faults} == {"range"}

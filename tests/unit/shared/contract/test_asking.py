@@ -31,6 +31,17 @@ def test_a_record_is_read(record: dict[str, Value], read: dict[str, Value]) -> N
     assert READ(READ(record)) == read
 
 
+def test_numbers_are_asked_in_the_hospitals_unit() -> None:
+    bpm = contract({**PULSE, "conversions": [{"unit": "/s", "factor": "60"}]})
+    read = record_reader(bpm, {"pulse": "/s"})
+    assert [read({"pulse": value})["pulse"] for value in ("1.5", Decimal("2"), 0, None)] == [
+        "90",
+        "120",
+        "",
+        None,
+    ]
+
+
 def test_one_attribute_under_two_names_is_refused() -> None:
     with pytest.raises(InputError, match="twice"):
         READ({"Geschlecht": "w", "sex": "male"})

@@ -118,6 +118,43 @@ def test_a_text_that_breaks_a_rule_is_not_told(members: dict[str, Any], text: st
     assert not text.strip() or text not in str(caught.value).replace("37.5", "")
 
 
+CHOLESTEROL: dict[str, Any] = {
+    "name": "chol",
+    "unit": "mg/dL",
+    "conversions": [{"unit": "mmol/L", "factor": "38.67"}, {"unit": "odd", "factor": "2", "offset": "-1"}],
+    "kind": "number",
+    "minimum": "50",
+    "maximum": "600",
+    "decimals": 0,
+    "missing_codes": ["0"],
+    "missing_as": "200",
+}
+
+
+@pytest.mark.parametrize(
+    ("unit", "text", "value"),
+    [
+        ("mmol/L", "5.2", "201"),
+        ("mmol/L", "0", ""),
+        ("odd", "100", "199"),
+        ("mg/dL", "201", "201"),
+        ("", "201", "201"),
+    ],
+)
+def test_numbers_in_a_hospitals_unit_are_converted_exactly_and_rounded(
+    unit: str, text: str, value: str
+) -> None:
+    assert attribute_reader(attribute(**CHOLESTEROL), unit)(text) == value
+
+
+def test_a_unit_that_the_contract_does_not_know_is_refused() -> None:
+    with pytest.raises(InputError, match="from mmol/L, odd, not from g/L"):
+        attribute_reader(attribute(**CHOLESTEROL), "g/L")
+    with pytest.raises(BrokenRuleError) as caught:
+        attribute_reader(attribute(**CHOLESTEROL), "mmol/L")("200")  # a number of the other unit
+    assert caught.value.rule is Rule.RANGE
+
+
 def test_the_class_is_read_too_and_is_never_empty() -> None:
     read = readers(contract(SEX))["ill"]
     assert [read("no"), read("yes"), read("2")] == ["no", "yes", "yes"]
