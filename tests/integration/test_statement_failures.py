@@ -20,7 +20,7 @@ from tests.support.weighted_clinic import pooled_tree, write_files
 
 HOSPITALS = ("h1", "h2", "h3")
 PLAN: dict[str, Any] = {"min_node": 1, "min_child": 1, "max_depth": None, "max_shrinks": 0}
-SECONDS = 420.0
+SECONDS = 1500.0
 
 
 @pytest.fixture(autouse=True)
@@ -107,18 +107,18 @@ def test_each_statement_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_each_statement_on_postgres(postgres_url: str, tmp_path: Path) -> None:
     assert fail_at_cloud(tmp_path / "federation", postgres_url, anew=False).failed.total() > 30
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_statements_of_each_step_of_the_cloud(database_url: str, tmp_path: Path) -> None:
     assert fail_at_cloud(tmp_path / "federation", database_url, anew=True).failed.total() > 100
 
 
 @pytest.mark.long
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_statements_of_each_step_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fail_at_agent(tmp_path / "federation", monkeypatch, anew=True).failed.total() > 100

@@ -99,6 +99,7 @@ def failing_database(database: Database, *, anew: bool = False) -> Iterator[SqlF
     def commit(connection: Connection) -> None:
         if faults.is_due(connection.info.setdefault(_PLACE, {}), _writes(connection)):
             _fail(connection)
+            return  # PostgreSQL's driver refuses it next; nothing was committed
         faults.commits += bool(connection.info.pop("fault_writes", False))
         connection.info.pop(_PLACE, None)
 
