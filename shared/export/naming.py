@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Final
 
 from shared.export.subject import Place, Subject
@@ -42,5 +43,22 @@ def evidence(subject: Subject, place: Place) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters, the last an ellipsis where something was cut."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    """As much as fits the width of so many Latin letters, with an ellipsis where something was cut.
+
+    Wide letters, as of Chinese, count as two; marks that stand on another letter as none.
+    """
+    if sum(map(_width, text)) <= most:
+        return text
+    kept, left = "", most - 1
+    for letter in text:
+        left -= _width(letter)
+        if left < 0:
+            break
+        kept += letter
+    return f"{kept}…"
+
+
+def _width(letter: str) -> int:
+    if unicodedata.combining(letter):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1

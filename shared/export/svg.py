@@ -22,8 +22,8 @@ _GAP: Final = 150
 _ROW: Final = 50
 _MARGIN: Final = 16
 _FOOT: Final = 40
-_LETTERS: Final = 25
-_BRANCH_LETTERS: Final = 20
+_LETTERS: Final = 22
+_BRANCH_LETTERS: Final = 14
 _INK: Final = "#1a1a1a"
 _LINE: Final = "#5a6470"
 _SPLIT_FILL: Final = "#ffffff"
@@ -116,7 +116,7 @@ def _edges(xml: Markup, subject: Subject, spots: list[_Spot]) -> None:
         for name, kid in branches(subject, place):
             end = spots[kid.number]
             x, y = end.x - _GAP + 52, end.y + _BOX_HEIGHT // 2 - 6
-            xml.leaf("text", shortened(name, _BRANCH_LETTERS - 6), x=str(x), y=str(y))
+            xml.leaf("text", shortened(name, _BRANCH_LETTERS), x=str(x), y=str(y))
     xml.close()
 
 
@@ -158,6 +158,6 @@ def _item(xml: Markup, subject: Subject, place: Place, branch: str, spot: _Spot)
     xml.leaf("text", shortened(name, _LETTERS), x=str(spot.x + 10), y=str(first), font_weight="bold")
     if told:
         xml.leaf(
-            "text", shortened(told, _LETTERS + 5), x=str(spot.x + 10), y=str(spot.y + 33), font_size="11"
+            "text", shortened(told, _LETTERS + 7), x=str(spot.x + 10), y=str(spot.y + 33), font_size="11"
         )
     xml.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -20,6 +21,7 @@ from shared.export import FormatName
 from shared.export.document import read_document, to_document, to_json
 from shared.export.dot import to_dot
 from shared.export.formats import FORMATS, render
+from shared.export.naming import shortened
 from shared.export.pmml import to_pmml
 from shared.export.rules import to_rules
 from shared.export.standalone import to_python
@@ -239,6 +241,7 @@ def test_no_text_of_a_tree_becomes_code() -> None:
     told = run_python(to_python(found), [{"'''\\": text} for text in evil])
     assert [label for label, _, _ in told] == list(evil)
     assert to_python(found).isascii()
+    ast.parse(to_python(found), feature_version=(3, 8))
 
 
 # Pictures
@@ -271,6 +274,19 @@ def test_svg_is_a_tree_of_items_with_full_names() -> None:
     assert [item.get("aria-level") for item in items][:3] == ["1", "2", "3"]
     shown = [text.text or "" for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert max(len(text) for text in shown[:-1]) <= 30
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a" * 9, "a" * 9),
+        ("a" * 10, "a" * 8 + "…"),
+        ("女" * 5, "女" * 4 + "…"),
+        ("e\u0301" * 9, "e\u0301" * 9),
+    ],
+)
+def test_a_name_is_cut_to_its_width(text: str, shown: str) -> None:
+    assert shortened(text, 9) == shown
 
 
 def boxes(text: str) -> list[tuple[float, float, float, float]]:
