@@ -68,8 +68,15 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFedera
 def test_three_hospitals_grow_the_pooled_tree_and_answer_with_its_vote(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outcome = federation.run_job(SCHEMA, files(tmp_path))
+    outcome = federation.run_job(SCHEMA, files(tmp_path), publish_tree=True)
     assert outcome.statuses == {JobStatus.COMPLETE}
+    published = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/result").json()
+    assert published["tree_sha256"] == outcome.models["h1"].tree_sha256
+    drawn = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/tree").json()["tree"]
+    assert len(drawn["kids"]) == 2
+    asked = {"record": {"nausea": "0"}}
+    told = federation.cloud.people.post(f"/v1/jobs/{outcome.job}/predict", json=asked)
+    assert (told.status_code, "without the counts" in told.text) == (422, True)
     form = outcome.models["h1"].shown_tree.to_json(with_counts=True)
     assert "weights" in json.dumps(form)
     assert oracle.faults(form, RECORDS, SETTING) == []
@@ -120,3 +127,15 @@ def test_a_hospital_that_has_not_allowed_small_groups_declines(
     assert "allow_fractional" in str(entry.reason)
     assert answers(federation, job)["h2"] == "declined"
     federation.hospitals["h2"].allow(OPEN_POLICY + "allow_fractional = true\n")
+
+
+def test_a_mode_that_has_no_parts_of_records_is_refused_at_the_start_with_the_reason(
+    federation: LocalFederation,
+) -> None:
+    study = federation.cloud.study(SCHEMA, name="without-parts")
+    for plan in ({"profile": "paper"}, {"profile": "hardened", "max_depth": 3, "noise": {"sigma": "20"}}):
+        answer = federation.cloud.people.post(
+            f"/v1/studies/{study}/jobs", json={"min_node": 1, "min_child": 1, "invited": list(THREE), **plan}
+        )
+        assert answer.status_code == 422, answer.text
+        assert "fractional" in answer.text
