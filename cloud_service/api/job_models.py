@@ -28,6 +28,7 @@ from shared.wire.manifest import (
     Profile,
 )
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS, Progress, Purpose, ResultKind
+from shared.wire.tally import SelectionSpec, TallySpec
 
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 _PLAN: Final = JobPlan()
@@ -283,6 +284,8 @@ class JobOut(JobSummary):
     growing: Annotated[
         list[str], Field(description="Least gain, class weights and pruning, in words; empty without")
     ] = []
+    tally: Annotated[TallySpec | None, Field(description="Of a job that only counts")] = None
+    selection: Annotated[SelectionSpec | None, Field(description="Of a job on a part of the records")] = None
 
 
 class JobList(BaseModel):
@@ -396,6 +399,8 @@ def job_of(stored: StoredJob, costs: list[Cost]) -> JobOut:
         costs=[CostOut(kind=cost.kind, count=cost.count, amount=cost.amount) for cost in costs],
         noise=_noise(job),
         growing=growing_words(job.manifest),
+        tally=job.manifest.tally,
+        selection=job.manifest.selection,
     )
 
 

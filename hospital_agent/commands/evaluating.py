@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.predicting import open_shelf
 from shared.errors import InputError
 from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.models.tallies import Cabinet
 
 _SHOWN_VALUES = 12
 
@@ -32,6 +35,9 @@ def evaluation(
             metavar="[JOB]", help="A job's id, or its beginning; without it, those that there are."
         ),
     ] = None,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Delete the job's counts from this hospital.")
+    ] = False,
 ) -> Report:
     """The counts that a job has opened, summed over all hospitals: of an evaluation or a histogram."""
     from hospital_agent.keyring import Keyring
@@ -41,6 +47,8 @@ def evaluation(
     load_settings(folder)
     ring = Keyring.open(folder)
     cabinet = cabinet_of(folder, ring.identity.public, ring.hospital_trust().root)
+    if remove:
+        return _removed(cabinet, job)
     if job is None:
         found = [tally_document(cabinet.get(one), None) for one in cabinet.ids()]
         rows = [{name: one[name] for name in ("job", "study", "kind", "use", "saved")} for one in found]
@@ -54,6 +62,14 @@ def evaluation(
     model = shelf.get(str(asked.model)) if asked is not None and known else None
     document = tally_document(result, model)
     return Report(document, _histogram_text(document) if model is None else _places_text(document))
+
+
+def _removed(cabinet: Cabinet, job: str | None) -> Report:
+    if job is None:
+        raise InputError("name the job whose counts are to go", where="--remove")
+    found = cabinet.find(job)
+    cabinet.remove(found)
+    return Report({"job": found, "removed": True}, f"The counts of job {found} are removed.")
 
 
 def evaluate(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
-from hospital_agent.files import make_private_folder, read_file, write_file
+from hospital_agent.files import make_private_folder, read_file, sync_folder, write_file
 from hospital_agent.models.model import Model
 from shared.crypto import identity
 from shared.errors import InputError, PrivetError
@@ -129,6 +129,11 @@ class Cabinet:
         """The jobs that have tables here, oldest first."""
         files = [path for path in self.folder.glob("*.json") if not path.name.startswith(".")]
         return [path.stem for path in sorted(files, key=lambda path: (path.stat().st_mtime_ns, path.name))]
+
+    def remove(self, job: str) -> None:
+        """Delete the tables of a job, altered or not. Raises: InputError: there are none."""
+        (self.folder / f"{self.find(job)}.json").unlink()
+        sync_folder(self.folder)
 
     def find(self, prefix: str) -> str:
         """The one job whose id begins so. Raises: InputError: none or several."""

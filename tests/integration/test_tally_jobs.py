@@ -101,6 +101,11 @@ def test_a_histogram_is_that_of_the_pooled_records(
         for row in ROWS:
             expected[row[place]][row[-1]] += 1
         assert attribute["counts"] == expected
+    told = federation.cloud.people.get(f"/v1/jobs/{job}").json()
+    assert (told["tally"], told["selection"]) == ({"kind": "histogram"}, None)
+    folder = federation.hospitals["h3"].folder
+    assert agent(capsys, "evaluation", folder, job[:8], "--remove")["removed"]
+    assert job not in [one["job"] for one in agent(capsys, "evaluation", folder)["evaluations"]]
 
 
 @pytest.mark.long
