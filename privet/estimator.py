@@ -14,14 +14,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_matrix
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+
+try:
+    from scipy.sparse import csr_matrix
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.metaestimators import available_if
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError("scikit-learn 1.6 or later is needed: pip install 'privet[sklearn]'") from error
 
 from privet.tree_walk import Places, TreeWalk
 from shared.errors import InputError
+from shared.export import FormatName
 from shared.export.document import read_document
+from shared.export.formats import render
 from shared.export.subject import Subject
 
 
@@ -150,6 +156,14 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Leaves, those without training records included."""
         check_is_fitted(self)
         return sum(place.is_leaf for place in self.walk_.subject.places)
+
+    def export(self, form: FormatName) -> bytes:
+        """The tree in another form, such as `svg` for its picture (`shared.export.formats`)."""
+        check_is_fitted(self)
+        try:
+            return render(self.walk_.subject, form)
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
         """Without the model, which may be long."""

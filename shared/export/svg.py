@@ -158,6 +158,6 @@ def _item(xml: Markup, subject: Subject, place: Place, branch: str, spot: _Spot)
     xml.leaf("text", shortened(name, _LETTERS), x=str(spot.x + 10), y=str(first), font_weight="bold")
     if told:
         xml.leaf(
-            "text", shortened(told, _LETTERS + 7), x=str(spot.x + 10), y=str(spot.y + 33), font_size="11"
+            "text", shortened(told, _LETTERS + 6), x=str(spot.x + 10), y=str(spot.y + 33), font_size="11"
         )
     xml.close()

@@ -209,6 +209,8 @@ def test_it_lives_among_estimators(tmp_path: Path) -> None:
     assert line.predict(records).tolist() == states.tolist()
     assert found.feature_names_in_.tolist() == NAMES
     assert (found.get_depth(), found.get_n_leaves()) == (2, 7)
+    assert found.export("sklearn") == path.read_bytes()
+    assert b"<svg" in found.export("svg")
     assert len(repr(found)) < 100
 
 
