@@ -55,6 +55,8 @@ allow_secret_modes = true
 """
 QUICK = Patience(first_seconds=0.02, most_seconds=0.2, total_seconds=5.0)
 _FIRST_SERIAL = 5000
+_LOOK_SECONDS = 0.04
+"""Between two looks at the journals, each of which costs CPU that the agents would need."""
 
 
 class SealedParties(Parties):
@@ -205,7 +207,7 @@ class LocalFederation:
         while time.monotonic() < end:
             if self.is_settled(job, hospitals):
                 return {name: self._entry(name, job) for name in hospitals}
-            time.sleep(0.01)
+            time.sleep(_LOOK_SECONDS)
         told = "\n".join(f"--- {name}\n{self.hospitals[name].output.getvalue()}" for name in hospitals)
         raise AssertionError(f"job {job} is not over after {timeout_seconds} s\n{told}")
 
@@ -227,7 +229,7 @@ class LocalFederation:
         end = time.monotonic() + timeout_seconds
         while not holds():
             assert time.monotonic() < end, f"not so after {timeout_seconds} s"
-            time.sleep(0.02)
+            time.sleep(_LOOK_SECONDS)
 
     def run_job(
         self,
