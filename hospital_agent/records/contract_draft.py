@@ -131,6 +131,10 @@ def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[s
 
 
 def _class(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractClass:
+    if sum(count for _, count in _known(facts, choices, _spelling(facts, choices))) < facts.rows:
+        remarks.append(
+            f"{facts.name}: records without a class, or with a code for missing there, will not fit."
+        )
     return ContractClass(
         name=choices.names.get(facts.name, facts.name),
         columns=_other_name(facts, choices),

@@ -281,6 +281,7 @@ def test_the_cloud_takes_no_study_whose_schema_is_not_its_contracts(
     assert federation.cloud.people.post("/v1/studies", json={**body, "schema": schema}).status_code == 201
 
 
+@pytest.mark.long
 def test_an_agent_checks_its_records_against_a_study_it_was_shown(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,6 +305,7 @@ def test_an_agent_checks_its_records_against_a_study_it_was_shown(
     assert data(capsys, "check", study, "--agent", hospital.folder)["fits"]
 
 
+@pytest.mark.long
 def test_a_finished_tree_is_asked_in_a_hospitals_own_words(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.finding import Advice, Finding, Weight
 from hospital_agent.records.profile.shown import told
+from hospital_agent.records.profile.suspects import is_missing_word
 from hospital_agent.records.remarks import MANY_VALUES
 from shared.tree.schema import MAX_CLASSES
 
+_KEY_BOUND: Final = 1 << 62
 _RARE_CLASS: Final = 20
 """A class of fewer than one row in so many is rare."""
 
@@ -21,13 +23,18 @@ _RARE_CLASS: Final = 20
 def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
     """What is wrong with the class column."""
     found = []
-    if target.missing:
+    unknown = sum(
+        count
+        for text, count in zip(target.values, target.counts, strict=True)
+        if not text or is_missing_word(text)
+    )
+    if unknown:
         found.append(
             Finding(
                 "class-missing",
                 Weight.STOP,
                 (target.name,),
-                f"{told(target.missing, floor)} without a class.",
+                f"{told(unknown, floor)} without a class, or with a code for missing as their class.",
                 "Remove these records or fill the field: only a known class can be learned from.",
             )
         )
@@ -88,8 +95,8 @@ def contradictions(attributes: Sequence[ColumnFacts], target: ColumnFacts, floor
     """Rows that are the same in every attribute, and not in the class."""
     keys = row_keys(attributes)
     _, alike = np.unique(keys, return_inverse=True)
-    pairs = np.unique(np.stack([alike, target.codes]), axis=1)
-    classes = np.bincount(pairs[0])
+    labels = len(target.values)
+    classes = np.bincount(np.unique(alike * labels + target.codes) // labels)
     rows = int((classes[alike] > 1).sum())
     if not rows:
         return []
@@ -136,8 +143,18 @@ def repeated_patients(patient: ColumnFacts, floor: int) -> list[Finding]:
 
 
 def row_keys(facts: Sequence[ColumnFacts]) -> NDArray[np.int64]:
-    """A number a row, equal where all columns are; never above the number of rows, so that nothing overflows."""
+    """A number a row, equal exactly where all columns are.
+
+    Codes are digits of one number; where it would not fit 62 bits, the numbers so far become their ranks, which
+    are fewer than rows. Sorting is what costs, so it is done as seldom as can be.
+    """
     keys: NDArray[np.int64] = np.zeros(facts[0].rows, dtype=np.int64)
+    bound = 1
     for column in facts:
-        _, keys = np.unique(keys * len(column.values) + column.codes, return_inverse=True)
+        size = len(column.values)
+        if bound * size >= _KEY_BOUND:
+            _, keys = np.unique(keys, return_inverse=True)
+            bound = facts[0].rows
+        keys = keys * size + column.codes
+        bound *= size
     return keys

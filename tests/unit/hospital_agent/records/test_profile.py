@@ -137,6 +137,7 @@ def test_rows_and_patients_that_come_twice_and_rows_that_contradict() -> None:
     [
         (["yes"] * ROWS, "single-class"),
         (["yes", "no", ""] * 20, "class-missing"),
+        (["yes", "no", "?"] * 20, "class-missing"),
         ([str(index) for index in range(ROWS)], "class-of-numbers"),
         (["rare", *["yes", "no"] * 29, "no"], "unbalanced"),
     ],
