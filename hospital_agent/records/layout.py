@@ -84,10 +84,11 @@ def find_delimiters(
     Raises: InputError: no line, a single field under every delimiter, a setting that cannot be.
     """
     lines = numbered_lines(sample, where)
+    quote_finding = _find_quote([text for _, text in _without_comments(lines, comment)], quote)
+    mark = str(quote_finding.found or "")
+    lines = list(_whole(lines, mark))
     plain = _without_comments(lines, comment)
     texts = [text for _, text in plain]
-    quote_finding = _find_quote(texts, quote)
-    mark = str(quote_finding.found or "")
     delimiter_finding = _find_delimiter(texts, mark, _named(delimiter, where), where)
     parting = str(delimiter_finding.found)
     found = Delimiters(parting, mark, "", True, 0, ())
@@ -249,6 +250,33 @@ def _without_comments(lines: Sequence[Line], declared: str | None) -> Sequence[L
         return lines
     marks = (declared,) if declared else _COMMENTS
     return [line for line in lines if not line[1].lstrip().startswith(marks)] or lines
+
+
+def _whole(lines: Sequence[Line], quote: str) -> Iterator[Line]:
+    """The lines, those between which a quote is open put together."""
+    is_open, start, held = False, 0, ""
+    for index, (number, text) in enumerate(lines):
+        turns = _is_odd(text, quote)
+        if is_open:
+            held += "\n" + text
+        else:
+            start, held = number, text
+            turns = turns and not _is_odd_comment(lines, index, quote)
+        is_open ^= turns
+        if not is_open:
+            yield start, held
+    if is_open:
+        yield start, held
+
+
+def _is_odd(text: str, quote: str) -> bool:
+    return bool(quote) and text.count(quote) % 2 == 1
+
+
+def _is_odd_comment(lines: Sequence[Line], index: int, quote: str) -> bool:
+    """Whether a line with an odd mark is a comment that just holds one: the next line closes no quote."""
+    following = lines[index + 1][1] if index + 1 < len(lines) else ""
+    return lines[index][1].lstrip().startswith(_COMMENTS) and not _is_odd(following, quote)
 
 
 def _find_quote(texts: Sequence[str], declared: str | None) -> Finding:
