@@ -252,7 +252,7 @@ def _check_attribute(attribute: Attribute) -> None:
     if attribute.fixed_point is not None:
         if attribute.values or (attribute.cuts, attribute.treat_as, attribute.missing) != (None, None, None):
             raise InputError(
-                "a numeric attribute in fixed point has no values, no cuts, no treat_as and no fractional missing",
+                "a numeric attribute in fixed point has no values, no cuts and no treat_as, and nothing fractional",
                 where=where,
                 remedy="Give either its range and decimals, or its cut points.",
             )

@@ -72,7 +72,7 @@ class AttributeSpec(WireModel):
             raise ValueError("an attribute has either values or numeric, its range and decimals")
         if self.numeric is not None and (self.cuts, self.treat_as, self.missing) != (None, None, None):
             raise ValueError(
-                "numeric: an attribute with it has no cuts, no treat_as and no fractional missing"
+                "numeric: an attribute with it has no cuts and no treat_as, and nothing fractional"
             )
         return self
 

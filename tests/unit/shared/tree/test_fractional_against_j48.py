@@ -96,13 +96,14 @@ class Walk:
             for column, (table, _) in best.items()
         }
         total = next(iter(best.values()))[0].total if best else 0
-        column = best_above_average(ratios, dict.fromkeys(ratios, 2), total, None)
-        return None if column is None else (column, best[column][1])
+        chosen = best_above_average(ratios, dict.fromkeys(ratios, 2), total, None)
+        return None if chosen is None else (chosen, best[chosen][1])
 
     def _best_threshold(self, records: Weighted, column: int) -> tuple[WeightedTable, float] | None:
         """By gain, the first of equals; at least max(1, min(25, known / 10 / classes)) records on each side."""
         unit = common_denominator(weight for weight, _ in records)
-        unknown, by_value = [0] * len(self.labels), {}
+        unknown = [0] * len(self.labels)
+        by_value: dict[float, list[int]] = {}
         for weight, (numbers, label) in records:
             number = numbers[column]
             cells = unknown if number is None else by_value.setdefault(number, [0] * len(self.labels))
