@@ -4,6 +4,7 @@
 |---|---|
 | `keys/identity.pem` | Ed25519 private key: signs envelopes |
 | `keys/sealing.key` | X25519 private key, hex: opens the authority's bundles |
+| `keys/selection.key` | 32 bytes: parts records for training and testing (`selection_key`) |
 | `<id>.csr` | the certificate request that goes to the trusted authority |
 | `root.sha256` | fingerprint of the root that a person read over the telephone |
 | `bundles/<epoch>.bundle` | each bundle as it came; its secrets stay sealed at rest |

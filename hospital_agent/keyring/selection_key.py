@@ -37,14 +37,17 @@ def selection_key(folder: Path) -> bytes:
 
 def _make(path: Path, protection: Protection) -> None:
     make_private_folder(path.parent)
-    aside = path.with_name(f".{path.name}.{random_bytes(8).hex()}")
+    # Not among the keys: `privet agent protect` converts every file there, and this may be left by a power cut.
+    aside = path.parent.parent / f".{path.name}.{random_bytes(8).hex()}"
     content = protection.seal(random_bytes(_BYTES), SELECTION_FILE)
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as stream:
         stream.write(content)
         stream.flush()
         os.fsync(stream.fileno())
     # A link fails where the name is taken: of two programs at once, both go on with the first one's key.
-    with contextlib.suppress(FileExistsError):
-        os.link(aside, path)
-    aside.unlink()
+    try:
+        with contextlib.suppress(FileExistsError):
+            os.link(aside, path)
+    finally:
+        aside.unlink()
     sync_folder(path.parent)
