@@ -23,6 +23,8 @@ def to_rules(subject: Subject) -> str:
     subject.refuse_votes("rules")
     head = [f"# {name}: {text}" for name, text in subject.header]
     head.append("# Read from the top: the first rule that holds answers.")
+    if not subject.always_answers:
+        head.append("# Where none holds, a value is missing or not listed, and the tree has no answer.")
     return "\n".join([*head, *_rules(subject)]) + "\n"
 
 

@@ -135,6 +135,8 @@ def test_a_published_tree_of_a_cloud_reads_as_well() -> None:
     found = read_document(published)
     assert (found.disclosure, found.tree_sha256, found.places[0].label) == ("class", plain.sha256, None)
     assert '"class" = ' in to_rules(found)
+    assert "the tree has no answer" in to_rules(found)
+    assert "the tree has no answer" not in to_rules(subject())
 
 
 def changed(**members: Any) -> dict[str, Any]:
