@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shared.evaluation.confusion import Confusion, f1
@@ -22,6 +22,8 @@ def test_counts_are_rounded_and_small_ones_are_not_told() -> None:
 
 
 @settings(max_examples=25, deadline=None)
+@example(floor=5, total=8, method="wilson")
+@example(floor=5, total=9, method="wilson")
 @given(st.integers(2, 20), st.integers(0, 3000), st.sampled_from(["wilson", "clopper-pearson"]))
 def test_all_numbers_below_the_floor_give_one_figure(floor: int, total: int, method: ShareMethod) -> None:
     confidence = Confidence(0.95, method)

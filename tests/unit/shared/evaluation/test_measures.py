@@ -18,7 +18,7 @@ from shared.evaluation.confusion import Confusion, accuracy, f1, kappa, matthews
 from shared.evaluation.deciding import cheapest, decide, net_benefit, threshold_of
 from shared.evaluation.judging import judge
 from shared.evaluation.measures import Confidence, clopper_pearson_interval, mean_of_shares, share
-from shared.evaluation.probabilities import brier, log_loss
+from shared.evaluation.probabilities import brier, brier_skill, log_loss
 from shared.evaluation.ranking import auc, roc
 from tests.support.judged import matrix_table, table_of, tables
 
@@ -136,6 +136,7 @@ def test_ties_count_half_and_equal_scores_of_different_leaves_are_ties() -> None
 def test_brier_and_log_loss_by_hand() -> None:
     table = table_of(((3, 1), (0, 4)), ((2, 1), (0, 3)))
     assert brier(table).value == pytest.approx((2 * (1 / 16 + 1 / 16) + (9 / 16 + 9 / 16)) / 6)
+    assert brier_skill(table).value == pytest.approx(1 - (11 / 8) / 6 / (1 - (2**2 + 4**2) / 6**2))
     assert log_loss(table).value == pytest.approx(-(2 * math.log(3 / 4) + math.log(1 / 4)) / 6)
     beyond = log_loss(table_of(((3, 1), (0, 4)), ((2, 1), (1, 3))))
     assert beyond.value is None
