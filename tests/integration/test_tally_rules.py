@@ -12,7 +12,8 @@ from hospital_agent.cloud import CloudClient
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.budget import Ledger
 from hospital_agent.keyring import Keyring
-from hospital_agent.models.tallies import cabinet_of
+from hospital_agent.models.tallies import cabinet_of, confusion_of
+from shared.tree.prediction import predict
 from tests.integration.test_agent_crash import Crash, crash_once
 from tests.integration.test_agent_jobs import agent, write_rows
 from tests.support.clinic import CLASSES, NAMES, ROWS, SCHEMA
@@ -171,3 +172,43 @@ def test_all_records_of_a_patient_are_held_out_together(
             shown = agent(capsys, "evaluate", federation.hospitals[name].folder, grown)
             assert shown["records"] % 4 == 0
             assert 0 < shown["records"] < 40
+
+
+def test_records_that_lack_a_value_count_by_the_class_that_the_vote_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every ninth record lacks its answer about lumbar pain; the tree's missing values are fractional."""
+    values = [
+        {"name": name, "values": ["0", "1", "missing"], "missing": "fractional"}
+        if name == "lumbar pain"
+        else {"name": name, "values": ["0", "1"]}
+        for name in NAMES
+    ]
+    schema = {"attributes": values, "class": SCHEMA["class"]}
+    lacking = NAMES.index("lumbar pain")
+    texts = [
+        ["" if number % 9 == 0 and place == lacking else str(code) for place, code in enumerate(row[:-1])]
+        + [CLASSES[row[-1]]]
+        for number, row in enumerate(ROWS)
+    ]
+    policy = OPEN_POLICY + "allow_fractional = true\n"
+    with local_federation(tmp_path / "federation", THREE, policy=policy) as federation:
+        for start, name in enumerate(THREE):
+            path = tmp_path / f"{name}.csv"
+            own = [",".join(row) for row in texts[start::3]]
+            path.write_text("\n".join([",".join((*NAMES, "diagnosis")), *own]) + "\n")
+            federation.hospitals[name].configure(path)
+        study = federation.cloud.study(schema, name="lacking", tallies=["evaluation"])
+        grown, statuses, reasons = ended(federation, study, THREE, max_depth=3)
+        assert statuses == {JobStatus.COMPLETE}, reasons
+        job, statuses, reasons = ended(federation, study, THREE, tally={"kind": "evaluation", "model": grown})
+        assert statuses == {JobStatus.COMPLETE}, reasons
+        shown = agent(capsys, "evaluation", federation.hospitals["h1"].folder, job)
+        model = federation.hospitals["h1"].model(grown)
+        expected = [[0] * len(CLASSES) for _ in CLASSES]
+        for row in texts:
+            record = dict(zip(NAMES, row[:-1], strict=True))
+            answer = predict(model.shown_tree, model.schema, record).label
+            expected[CLASSES.index(row[-1])][CLASSES.index(answer)] += 1
+        assert sum(map(sum, shown["votes"])) > 0
+        assert confusion_of(shown["nodes"], shown["answers"], shown["votes"], len(CLASSES)) == expected
