@@ -309,11 +309,8 @@ def _on_job_done(participation: Participation, sealed: Sealed, keys: HospitalKey
     if participation.state is not AgentState.DECIDED or not (result or growth.is_done):
         raise JobFailure(JobCode.DIVERGED, "the cloud says the tree is finished; it is not")
     _check_statements(participation, body.decisions, participation.round)
-    text, sha256 = (
-        (growth.tree.canonical().decode(), growth.tree.sha256)
-        if result is None
-        else (result.record, result.sha256)
-    )
+    text = growth.tree.canonical().decode() if result is None else result.record
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
     attest = Attest(
         state=_hidden_state(participation, keys).hex(),
         tree_sha256=sha256,

@@ -43,7 +43,8 @@ _NORMAL: Final[Sequence[tuple[str, str]]] = (
     ("1.00", "0.00"),
 )
 """C4.5's one-sided confidences and deviations, between which it interpolates."""
-_BISECTIONS: Final = 80
+_MOST_STEPS: Final = 100
+_NEAR: Final = Decimal("1e-20")
 _NEGLIGIBLE: Final = Decimal("1e-30")
 _MOST_SUMMED: Final = 10**6
 _FACTORIALS: Final = 64
@@ -104,31 +105,38 @@ def _deviation(level: Decimal) -> Decimal:
 
 
 def _binomial_limit(records: int, errors: int, level: Decimal) -> Decimal:
-    """The rate U at which E or fewer errors have probability CF, by halving an interval 80 times."""
+    """The rate U at which E or fewer errors have probability CF, by Newton's method inside an interval that shrinks."""
     if errors == records:
         return Decimal(1)
     ways = _ln_factorial(records) - _ln_factorial(errors) - _ln_factorial(records - errors)
     low, high = Decimal(errors) / records, Decimal(1)
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if _at_most(records, errors, middle, ways) > level:
-            low = middle
-        else:
-            high = middle
-    return high
+    rate = (errors + _extra_of_c45(Decimal(records), Decimal(errors), level)) / records
+    for _ in range(_MOST_STEPS):
+        if not low < rate < high:
+            rate = (low + high) / 2
+        tail, slope = _at_most(records, errors, rate, ways)
+        low, high = (rate, high) if tail > level else (low, rate)
+        step = (tail - level) / slope if slope else high
+        rate += step
+        if abs(step) < _NEAR:
+            break
+    return rate
 
 
-def _at_most(n: int, e: int, rate: Decimal, ways: Decimal) -> Decimal:
-    """`P(X <= e)` of n trials, added up from e downwards until nothing is added. Args: ways: ln of `n over e`."""
+def _at_most(n: int, e: int, rate: Decimal, ways: Decimal) -> tuple[Decimal, Decimal]:
+    """`P(X <= e)` of n trials, added up from e downwards until nothing is added, and how fast it falls with the rate.
+
+    Args: ways: ln of `n over e`. Source: the derivative is `-(n - e) / (1 - rate) P(X = e)`.
+    """
     odds = (1 - rate) / rate
     term = (ways + e * rate.ln() + (n - e) * (1 - rate).ln()).exp()
-    total = term
+    total, slope = term, term * (n - e) / (1 - rate)
     for k in range(e, 0, -1):
         term *= odds * k / (n - k + 1)
         if term < _NEGLIGIBLE:
             break
         total += term
-    return total
+    return total, slope
 
 
 def _ln_factorial(n: int) -> Decimal:

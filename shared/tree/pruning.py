@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from typing import Final, Literal, get_args
 
 from shared.errors import InputError
@@ -67,10 +68,9 @@ def prune(tree: Tree, pruning: Pruning, weigh: Weigh = tuple) -> Tree:
     if pruning.method == "collapse":
         return collapsed
 
-    def at_worst(_: int, leaf: Leaf) -> int:
-        return worst_errors(*_records_and_errors(leaf, weigh), pruning.confidence, pruning.bound)
-
-    return cut(collapsed, at_worst, allowance=_ALLOWANCE)
+    # Leaves of the same numbers are many; what is remembered is forgotten with this call (rule A6).
+    bound = cache(partial(worst_errors, confidence=pruning.confidence, bound=pruning.bound))
+    return cut(collapsed, lambda _, leaf: bound(*_records_and_errors(leaf, weigh)), allowance=_ALLOWANCE)
 
 
 def _records_and_errors(leaf: Leaf, weigh: Weigh) -> tuple[Badness, Badness]:
