@@ -38,7 +38,6 @@ class Rule(StrEnum):
     NO_NUMBER = "no-number"
     RANGE = "range"
     DECIMALS = "decimals"
-    EXCLUDED = "excluded-column"
     COLUMN = "missing-column"
 
 

@@ -16,7 +16,7 @@ from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.schema import Schema
-from tests.support.federation import LocalFederation, local_federation
+from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
 from tests.support.reference_data import DATA, SKIP_REASON
 
 HOSPITALS = ("h1", "h2", "h3")
@@ -335,3 +335,28 @@ def test_a_finished_tree_is_asked_in_a_hospitals_own_words(
     assert [one["class"] for one in found["predictions"][:2]] == ["no", "yes"]
     assert found["predictions"][2]["stop_reason"] == "unseen"
     assert found["ignored_columns"] == ["note"]
+
+
+@pytest.mark.long
+def test_missing_values_in_parts_by_the_contract(federation: LocalFederation, tmp_path: Path) -> None:
+    """`missing_policy: fractional` reaches the schema, and the job that grows by it ends with one tree, another one."""
+    files = {name: tmp_path / f"{name}.csv" for name in HOSPITALS}
+    rows = [
+        (("f", "m", "?")[n % 3], str(n % 2), "yes" if n % 3 == 0 or n % 4 == 1 else "no") for n in range(60)
+    ]
+    for start, path in enumerate(files.values()):
+        path.write_text("sex,smoker,ill\n" + "".join(",".join(row) + "\n" for row in rows[start::2]))
+    trees = {}
+    for policy in ("fractional", "category"):
+        sex = {"name": "sex", "kind": "category", "values": [{"value": "f"}, {"value": "m"}]}
+        sex |= {"missing_codes": ["?"], "missing_policy": policy}
+        smoker = {"name": "smoker", "kind": "category", "values": [{"value": "0"}, {"value": "1"}]}
+        contract = small_contract(tmp_path, attributes=[sex, smoker])
+        for hospital in federation.hospitals.values():
+            hospital.allow(f"{OPEN_POLICY}allow_fractional = true\n")
+        assert schema_of(contract)["attributes"][0].get("missing") == (
+            policy if policy == "fractional" else None
+        )
+        trees[policy] = run_job(federation, contract, files, policy)
+    assert [len(found) for found in trees.values()] == [1, 1]
+    assert trees["fractional"] != trees["category"]
