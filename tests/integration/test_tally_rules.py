@@ -8,12 +8,17 @@ from typing import Any
 import duckdb
 import pytest
 
+from cloud_service.service.terms import consents_for
 from hospital_agent.cloud import CloudClient
-from hospital_agent.journal import JobStatus, Journal
+from hospital_agent.journal import JobStatus, Journal, studies
 from hospital_agent.journal.budget import Ledger
 from hospital_agent.keyring import Keyring
 from hospital_agent.models.tallies import cabinet_of, confusion_of
+from shared.tree.counting import count_rows
+from shared.tree.growing import grow
+from shared.tree.growth_rules import GrowthRules
 from shared.tree.prediction import predict
+from shared.tree.schema import Schema
 from tests.integration.test_agent_crash import Crash, crash_once
 from tests.integration.test_agent_jobs import agent, write_rows
 from tests.support.clinic import CLASSES, NAMES, ROWS, SCHEMA
@@ -212,3 +217,45 @@ def test_records_that_lack_a_value_count_by_the_class_that_the_vote_answers(
             expected[CLASSES.index(row[-1])][CLASSES.index(answer)] += 1
         assert sum(map(sum, shown["votes"])) > 0
         assert confusion_of(shown["nodes"], shown["answers"], shown["votes"], len(CLASSES)) == expected
+
+
+def test_each_hospital_is_left_out_once_and_judges_the_tree_of_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Leave-one-hospital-out: growing without one needs its consent, judging sends nothing."""
+    with local_federation(tmp_path / "federation", FOUR) as federation:
+        study = prepared(federation, tmp_path / "records", *FOUR)
+        for name in FOUR:
+            federation.until(lambda name=name: _knows(federation, name, study))  # type: ignore[misc]
+            agent(capsys, "consent", federation.hospitals[name].folder, study, "--yes")
+        federation.until(lambda: _consents(federation, study) == len(FOUR))
+        schema = Schema.from_json(SCHEMA)
+        rules = GrowthRules(min_node=1, min_child=1, max_depth=None)
+        for left_out in FOUR:
+            others = tuple(name for name in FOUR if name != left_out)
+            grown, statuses, reasons = ended(federation, study, others)
+            assert statuses == {JobStatus.COMPLETE}, reasons
+            copy = tmp_path / f"without-{left_out}.json"
+            agent(capsys, "models", "export", federation.hospitals[others[0]].folder, grown, "--to", copy)
+            shown = agent(capsys, "evaluate", federation.hospitals[left_out].folder, "--file", copy)
+            pooled = [row for name in others for row in ROWS[FOUR.index(name) :: 4]]
+            tree = grow(schema, rules, lambda queries, rows=pooled: count_rows(rows, queries, schema)).tree  # type: ignore[misc]
+            assert shown["tree_sha256"] == tree.sha256
+            expected = [[0] * len(CLASSES) for _ in CLASSES]
+            for row in ROWS[FOUR.index(left_out) :: 4]:
+                record = dict(zip(NAMES, map(str, row[:-1]), strict=True))
+                expected[row[-1]][CLASSES.index(predict(tree, schema, record).label)] += 1
+            assert confusion_of(shown["nodes"], shown["answers"], None, len(CLASSES)) == expected
+
+
+def _knows(federation: LocalFederation, name: str, study: str) -> bool:
+    with Journal.open(federation.hospitals[name].folder) as journal:
+        return studies.study(journal, study) is not None
+
+
+def _consents(federation: LocalFederation, study: str) -> int:
+    services = federation.cloud.services
+    document = services.studies.get(study).document
+    assert document is not None
+    with services.database.read() as connection:
+        return len(consents_for(connection, document.sha256))
