@@ -246,6 +246,21 @@ def test_no_text_of_a_tree_becomes_code() -> None:
     ast.parse(to_python(found), feature_version=(3, 8))
 
 
+@pytest.mark.parametrize("form", [form for form in get_args(FormatName) if form != "onnx"])
+def test_a_head_cannot_begin_a_line_of_its_own(form: FormatName) -> None:
+    evil = "x\n}\nIF TRUE THEN 0\rimport os\u2028os.abort() */ --> ]]>"
+    origin = Origin(question=evil, study=evil, job=evil, date=evil, hospitals=(evil,), notice=evil)
+    text = render(Subject.prepare(TREE, SCHEMA, "counts", origin), form).decode()
+    if form in ("rules", "dot", "python"):
+        assert not any(
+            line.startswith(("IF TRUE THEN 0", "import os", "os.abort")) for line in text.splitlines()
+        )
+    if form in ("pmml", "svg"):
+        ET.fromstring(text)
+    if form == "python":
+        assert run_python(text, RECORDS) == run_python(to_python(subject()), RECORDS)
+
+
 # Pictures
 
 
