@@ -1,18 +1,23 @@
 """Trees grown as C4.5 grows and prunes them, by a whole federation over real HTTP, beside other programs' trees.
 
-Contact lenses: the pruned tree is the one that J48 is known to make of these 24 records (I. H. Witten, E. Frank, Data
-Mining, chapter 10: four leaves, seven nodes).
+Contact lenses: the pruned tree is the one that Weka's J48 is known to print for its own sample file of 24 records: four
+leaves, seven nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from shared.tree.counting import count_rows
 from shared.tree.export import reference_form
+from shared.tree.growing import grow
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.pruning import Pruning
 from tests.support.databases import postgres_database
 from tests.support.federation import LocalFederation, local_federation
 from tests.support.reference_data import SKIP_REASON, deal, differences, is_available, load, names
@@ -73,6 +78,36 @@ def test_contact_lenses_as_j48_prunes_them(federation: LocalFederation, tmp_path
     published = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/tree")
     assert published.status_code == 200, published.text
     assert published.json()["tree_sha256"] == trees[0].sha256
+
+
+@pytest.mark.long
+def test_weights_go_by_label_and_all_rules_reach_the_hospitals(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    case = load("contact-lenses", "gain-ratio")
+    asked = {
+        "min_node": 1,
+        "class_weights": {"hard": 5},
+        "min_gain": "0.05",
+        "pruning": {"method": "collapse"},
+    }
+    outcome = federation.run_job(case.schema.to_json(), files_of("contact-lenses", tmp_path), **asked)
+    weights = tuple(5 if label == "hard" else 1 for label in case.class_labels)
+    rules = GrowthRules(
+        min_node=1,
+        min_child=1,
+        max_depth=None,
+        class_weights=weights,
+        min_gain=Fraction(1, 20),
+        pruning=Pruning("collapse"),
+    )
+    expected = grow(case.schema, rules, lambda queries: count_rows(case.codes, queries, case.schema)).tree
+    assert {model.shown_tree.sha256 for model in outcome.models.values()} == {expected.sha256}
+    shown = federation.cloud.people.get(f"/v1/jobs/{outcome.job}").json()
+    assert any("hard 5" in sentence for sentence in shown["growing"])
+    refused = federation.cloud.people.post("/v1/studies/study-0/jobs", json={"class_weights": {"harder": 5}})
+    assert refused.status_code == 422
+    assert "no such class" in refused.text
 
 
 @pytest.mark.long
