@@ -6,6 +6,7 @@ Each takes the exported text or bytes and records, and tells (class or None, pla
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -265,10 +266,13 @@ def run_pypmml(text: str, records: Sequence[Record], schema: Schema) -> list[Tol
 def _jpmml() -> Any:
     sys.path.insert(0, str(JPMML))
     try:
-        from jpmml_evaluator import make_evaluator
+        from jpmml_evaluator import _classpath, make_evaluator
         from jpmml_evaluator.py4j import Py4JBackend
+        from py4j.java_gateway import JavaGateway
 
-        return make_evaluator, Py4JBackend()
+        # Its own way to start Java leaves the process behind.
+        gateway = JavaGateway.launch_gateway(classpath=os.pathsep.join(_classpath([])), die_on_exit=True)
+        return make_evaluator, Py4JBackend(gateway)
     finally:
         sys.path.remove(str(JPMML))
 
