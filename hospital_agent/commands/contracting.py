@@ -61,6 +61,10 @@ def draft(
         list[str] | None,
         _many("[COLUMN=]POLICY", "What an empty field is: category, refuse or fractional"),
     ] = None,
+    missing_as: Annotated[
+        list[str] | None,
+        _many("COLUMN=NUMBER", "What an empty field of a measurement without cuts counts as"),
+    ] = None,
     recode: Annotated[list[str] | None, _many("COLUMN:OLD=NEW", "Takes a text for another value")] = None,
     prefix: Annotated[
         list[str] | None, _many("COLUMN:PREFIX=VALUE", "Takes all codes that begin so for a value")
@@ -115,6 +119,7 @@ def draft(
             for column, rule in one_each(spelling, columns, "--spelling").items()
         },
         other=one_each(other, columns, "--other"),
+        missing_as=one_each(missing_as, columns, "--missing-as"),
         policies=_policies(missing_policy, columns),
         units=one_each(unit, columns, "--unit"),
         conversions=pairs(convert, columns, "--convert"),

@@ -46,7 +46,8 @@ class Choices:
     column to old text, or beginning of texts, to new value. `values`: lists that are public, told whatever the records
     hold. `other`: the value of all texts that are not listed. `policies`: under "" that of all others. `measured`:
     numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names.
-    `conversions`: column to another unit to its factor.
+    `missing_as`: the number that an empty field of one without cuts counts as. `conversions`: column to another unit to
+    its factor.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Choices:
     spelling: Mapping[str, Spelling] = field(default_factory=dict)
     other: Mapping[str, str] = field(default_factory=dict)
     policies: Mapping[str, MissingPolicy] = field(default_factory=dict)
+    missing_as: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
     conversions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
@@ -230,7 +232,13 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
         )
     decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
     low, high = _outwards(min(numbers), max(numbers), decimals)
-    return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals}
+    missing_as = choices.missing_as.get(facts.name)
+    if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
+        remarks.append(
+            f"{facts.name}: records without a value will not fit; --missing-as {facts.name}=NUMBER says what they "
+            "count as, and cut points would make them a value of their own."
+        )
+    return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals, "missing_as": missing_as}
 
 
 def _numbers(facts: ColumnFacts, choices: Choices) -> list[tuple[Decimal, int]]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hospital_agent.records import open_source
+from hospital_agent.records.files import read_table
 from hospital_agent.records.source import DataSettings
 from privet.__main__ import run
 from shared.contract.files import contract_of
@@ -80,6 +82,49 @@ def in_order_of(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, Any
         value: in_order_of(branches[value], expected["branches"].get(value, {})) for value in [*order, *rest]
     }
     return {**ours, "branches": sorted_branches}
+
+
+MEASURED: dict[str, tuple[str, int, dict[int, int]]] = {
+    # file, position of the class, what empty fields of some columns count as
+    "wdbc": ("breast-cancer-wisconsin-diagnostic/wdbc.data", 2, {}),
+    "play-tennis-numeric": ("play-tennis/weather.numeric.arff", 5, {}),
+    "thyroid-ann": ("thyroid-ann/ann-train.data", 22, {}),
+    "liver": ("indian-liver-patient/Indian Liver Patient Dataset (ILPD).csv", 11, {10: 1}),
+    "acute-inflammations": ("acute-inflammations/diagnosis.data", 8, {}),
+    "pima": ("pima-diabetes/pima-indians-diabetes.data", 9, {2: 120, 3: 70, 4: 29, 5: 125, 6: 32}),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_measurements_stay_as_they_are_for_mode_gain_ratio(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From the file to frozen numbers in fixed point, exactly those of the file, by a drafted contract."""
+    file, target, gaps = MEASURED[name]
+    contract_file = tmp_path / "contract.json"
+    words = ["data", "draft", str(DATA / file), "--class", str(target), "--measured", "--apply"]
+    for position, number in gaps.items():
+        words += ["--missing-as", f"{position}={number}"]
+    assert run([*words, "--floor", "1", "-o", str(contract_file), "--json"]) == 0, capsys.readouterr().out
+    contract = contract_of(json.loads(contract_file.read_text()), "contract")
+    schema = schema_of_contract(contract)
+    settings = DataSettings(path=DATA / file, contract=contract, class_column=target)
+    rows = open_source(settings, tmp_path).freeze(schema, bytes(16)).rows()
+    table = read_table(DataSettings(path=DATA / file))
+    measured = 0
+    for place, attribute in enumerate(schema.attributes):
+        if attribute.fixed_point is None:
+            continue
+        measured += 1
+        codes = rows.attributes[place].tolist()
+        owner = next(one for one in contract.attributes if one.name == attribute.name)
+        empty = {Decimal(code) for code in owner.missing_codes}
+        for text, code in zip(table.find(attribute.name, "name").texts(), codes, strict=True):
+            read = Decimal(text.replace(",", ".")) if text else None
+            number = attribute.fixed_point.missing if read is None or read in empty else read
+            assert number is not None
+            assert code == attribute.fixed_point.code_of(attribute.name, number)
+    assert measured > 0
 
 
 def test_a_wrong_tree_is_seen(tmp_path: Path) -> None:
