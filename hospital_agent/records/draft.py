@@ -1,7 +1,7 @@
 """A study's schema drafted from tables at hand: for the demo, and for a coordinator who has sample data.
 
-Values and classes are sorted as text. What the draft refuses would give a useless or an unlawful tree: identifiers,
-a single class, more values than the limit.
+Values and classes are sorted as text; those that a file declares stand first, in its order. What the draft refuses
+would give a useless or an unlawful tree: identifiers, a single class, more values than the limit.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def _names(columns: Iterable[Column]) -> list[str]:
 
 
 def _pooled_values(tables: Sequence[Table], wanted: Column) -> list[str]:
-    """All values of a column over the tables, sorted; by position where no table has a header."""
+    """All values of a column over the tables: the declared ones as declared, then the others sorted."""
     values: set[str] = set()
+    declared: dict[str, None] = {}
     for table in tables:
         matches = [column for column in table.columns if column.name == wanted.name]
         if not matches:
@@ -79,7 +80,8 @@ def _pooled_values(tables: Sequence[Table], wanted: Column) -> list[str]:
                 remedy="Give files with the same columns, or leave the column out with --drop.",
             )
         values.update(matches[0].values)
-    return sorted(values)
+        declared.update(dict.fromkeys(matches[0].declared or ()))
+    return [*declared, *sorted(values - declared.keys())]
 
 
 def _attribute(
@@ -154,7 +156,7 @@ def _classes(tables: Sequence[Table], target: Column, labels: Sequence[str]) -> 
             where=f"{table.where}, class column {target.name!r}, {table.locate(row)}",
             remedy="Fill the field or remove the record; only records with a known class can be learned from.",
         )
-    if len(labels) < 2:
+    if len({text for table in tables for text in table.find(target.name, "--class").values}) < 2:
         raise InputError(
             "all records have one and the same class.",
             where=where,

@@ -123,3 +123,17 @@ def test_numbers_too_fine_for_32_bits_name_the_column_and_what_to_do(file: Path)
         InputError, match=r"^ward\.csv, column 't': .*13 decimals.*Round the numbers.*--cut.*--drop 't'"
     ):
         draft_schema([table(file, content)], "c", numbers=True)
+
+
+def test_values_that_a_file_declares_stay_as_declared(tmp_path: Path) -> None:
+    head = "@relation r\n@attribute size {small, large, huge}\n@attribute n numeric\n"
+    head += "@attribute ill {yes, no, unsure}\n@data\n"
+    first, second = tmp_path / "first.arff", tmp_path / "second.csv"
+    first.write_text(head + "large,1,no\nsmall,2,yes\n?,2,yes\n")
+    second.write_text("size,n,ill\ntiny,1,no\nlarge,1,yes\n")
+    schema = draft_schema([read_table(DataSettings(path=path)) for path in (first, second)], "ill")
+    assert schema.attributes[0].values == ("small", "large", "huge", "missing", "tiny")
+    assert schema.classes == ("yes", "no", "unsure")
+    first.write_text(head + "large,1,no\nsmall,2,no\n")
+    with pytest.raises(InputError, match="all records have one and the same class"):
+        draft_schema([read_table(DataSettings(path=first))], "ill")
