@@ -33,6 +33,7 @@ class Setting:
     max_depth: int | None = None
     split_on_zero_gain: bool = False
     class_weights: tuple[int, ...] | None = None
+    min_gain: Fraction = Fraction(0)
 
 
 def whole(rows: Sequence[Row]) -> Weighted:
@@ -176,7 +177,11 @@ def _best(records: Weighted, used: tuple[int, ...], setting: Setting, counted: l
     best = [attribute for attribute, (score, _) in scores.items() if top - score < TIE]
     if not setting.split_on_zero_gain and scores[best[0]][1]:
         return []
-    return best
+    gained = _score(records, best[0], replace(setting, criterion="information-gain"))
+    with localcontext() as context:
+        context.prec = DIGITS
+        least = _decimal(setting.min_gain) * Decimal(2).ln()
+    return [] if gained is not None and gained[0] < least else best
 
 
 def _score(records: Weighted, attribute: int, setting: Setting) -> tuple[Decimal, bool] | None:

@@ -61,6 +61,7 @@ class Case:
             rules.max_depth,
             rules.split_on_zero_gain,
             rules.class_weights,
+            rules.min_gain,
         )
 
     def grown(self) -> Tree:
@@ -113,6 +114,7 @@ def cases(draw: st.DrawFn, *, most_attributes: int = 4, most_rows: int = 40) -> 
         split_on_zero_gain=draw(st.booleans()),
         skip_known=draw(st.booleans()),
         class_weights=draw(st.none() | st.tuples(*[st.integers(1, 4)] * classes)),
+        min_gain=draw(st.sampled_from([Fraction(0), Fraction(0), Fraction(1, 10), Fraction(3, 10)])),
     )
     return Case(schema, hospitals, rules)
 
