@@ -21,7 +21,9 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
+    from cloud_service.service.planning import JobPlan
     from cloud_service.service.services import Services
+    from cloud_service.service.tallying import TallyPlan
 
 jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add_completion=False)
 
@@ -150,6 +152,7 @@ def create_job(
     evaluate: tally_options.Evaluate = None,
     records: tally_options.Records = None,
     places: tally_options.Places = None,
+    all_folds: tally_options.AllFolds = False,
     histogram: tally_options.Histogram = False,
     noise_sigma: Annotated[
         str | None,
@@ -166,7 +169,6 @@ def create_job(
     ] = 1,
 ) -> Report:
     """Invite hospitals to a job under a study; their agents decide by their own policies."""
-    from cloud_service.job_texts import document_of
     from cloud_service.service.planning import JobPlan, NoisePlan, SecretPlan
     from shared.wire.secret import DEFAULT_RECORDS
 
@@ -196,7 +198,6 @@ def create_job(
         min_gain=growing_options.least_gain(min_gain),
         class_weights=growing_options.class_weights(class_weight or []),
         pruning=growing_options.pruning(prune, prune_confidence, prune_bound, prune_alpha, prune_cost),
-        selection=tally_options.selection(hold_out, fold, seed),
         noise=None
         if noise_sigma is None
         else NoisePlan(
@@ -205,11 +206,26 @@ def create_job(
             f"{_number(noise_delta, '--noise-delta'):f}",
         ),
     )
+    partings = tally_options.selections(hold_out, fold, seed)
     with _services(folder) as services:
         counted = tally_options.tally(evaluate, records, places, services.jobs.named, histogram=histogram)
-        stored = services.jobs.start(services.studies.get(study), replace(plan, tally=counted)).stored
-        left_out = {} if hospital else services.jobs.left_out(stored)
-        meaning = services.jobs.key_mode_words(stored)
+        counts: list[TallyPlan | None] = [counted]
+        if all_folds:
+            counts = list(tally_options.each_fold(services.jobs, counted))
+        plans = [replace(plan, selection=parting, tally=tally) for parting in partings for tally in counts]
+        begun = [_begin(services, folder, study, one) for one in plans]
+    if len(begun) == 1:
+        return begun[0]
+    return Report({"jobs": [dict(one.document) for one in begun]}, "\n".join(one.text for one in begun))
+
+
+def _begin(services: Services, folder: Path, study: str, plan: JobPlan) -> Report:
+    """Start one job and say what it is."""
+    from cloud_service.job_texts import document_of
+
+    stored = services.jobs.start(services.studies.get(study), plan).stored
+    left_out = {} if plan.invited else services.jobs.left_out(stored)
+    meaning = services.jobs.key_mode_words(stored)
     document = {**document_of(stored), "not_invited": left_out}
     text = f"Job {document['job']} invites {', '.join(document['hospitals'])}."
     if document["compute_parties"]:

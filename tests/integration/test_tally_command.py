@@ -69,6 +69,22 @@ def test_a_tree_of_any_mode_is_judged_on_what_was_held_out(federation: RealFeder
     assert made["job"] not in [model["id"] for model in listed]
 
 
+def test_folds_are_grown_and_judged_by_two_commands(federation: RealFederation, study: str) -> None:
+    rules = ("--min-node", "1", "--min-child", "1")
+    words = ("cloud", "job", "create", federation.cloud_folder, "--study", study, *rules)
+    grown = command(*words, "--mode", "gain-ratio", "--max-depth", "1", "--fold", "all/2")["jobs"]
+    assert len({one["counts"]["selection"]["seed"] for one in grown}) == 1
+    for one in grown:
+        federation.wait_until_done(one["job"])
+    judged = command(*words, "--evaluate", grown[1]["job"], "--all-folds")["jobs"]
+    assert [one["counts"]["tally"]["model"] for one in judged] == [one["job"] for one in grown]
+    records = []
+    for one in judged:
+        federation.wait_until_done(one["job"])
+        records.append(command("agent", "evaluation", federation.folder / "h1", one["job"])["records"])
+    assert sum(records) == 90
+
+
 def test_what_cannot_be_is_refused_with_the_remedy(
     federation: RealFederation, study: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +94,7 @@ def test_what_cannot_be_is_refused_with_the_remedy(
         (("--evaluate", "00"), "no such job"),
         (("--hold-out", "1%"), "multiple of 5%"),
         (("--records", "test"), "--evaluate JOB"),
+        (("--all-folds",), "--evaluate JOB"),
         (("--hold-out", "30%", "--fold", "1/5"), "not both"),
     ):
         capsys.readouterr()

@@ -6,7 +6,7 @@ import pytest
 
 from cloud_service.service.planning import JobPlan
 from cloud_service.service.tallying import SelectionPlan, TallyPlan
-from cloud_service.tally_options import RecordsName, selection, tally
+from cloud_service.tally_options import RecordsName, selections, tally
 from shared.errors import InputError
 from shared.wire.tally import MAX_PARTS
 
@@ -24,7 +24,7 @@ SEED = "ab" * 16
     ],
 )
 def test_shares_become_equal_parts(share: str, parts: tuple[int, int, int]) -> None:
-    plan = selection(share.replace(" ", ""), None, SEED)
+    (plan,) = selections(share.replace(" ", ""), None, SEED)
     assert plan == SelectionPlan(*parts, SEED)
     spec = plan.spec()
     assert (spec.parts, spec.first, spec.last, spec.seed, spec.use) == (*parts, SEED, "train")
@@ -34,22 +34,26 @@ def test_shares_become_equal_parts(share: str, parts: tuple[int, int, int]) -> N
 @pytest.mark.parametrize("share", ["1%", "0", "100%", "0.33", "1/21", "-10%", "a third", "1/0", ""])
 def test_shares_that_would_tell_of_few_records_or_hold_out_nothing_are_refused(share: str) -> None:
     with pytest.raises(InputError, match="expected a share"):
-        selection(share, None, None)
+        selections(share, None, None)
 
 
 def test_folds_count_from_one_and_every_fold_is_another_part() -> None:
-    folds = [selection(None, f"{fold}/5", SEED) for fold in range(1, 6)]
+    folds = [one for fold in range(1, 6) for one in selections(None, f"{fold}/5", SEED)]
     assert folds == [SelectionPlan(5, fold, fold + 1, SEED) for fold in range(5)]
-    for wrong in ("0/5", "6/5", "1/1", f"1/{MAX_PARTS + 1}", "5", "a/b", "/5"):
+    assert selections(None, "all/5", SEED) == folds
+    fresh = selections(None, "all/3", None)
+    assert len(fresh) == 3
+    assert len({plan.seed for plan in fresh if plan}) == 1
+    for wrong in ("0/5", "6/5", "1/1", f"1/{MAX_PARTS + 1}", "5", "a/b", "/5", "all/1", "all/x", "all/21"):
         with pytest.raises(InputError):
-            selection(None, wrong, None)
+            selections(None, wrong, None)
 
 
 def test_options_that_belong_together_are_asked_for_together() -> None:
-    assert selection(None, None, None) is None
+    assert selections(None, None, None) == [None]
     for wrong in (("30%", "1/5", None), (None, None, SEED), ("30%", None, "xyz")):
         with pytest.raises(InputError):
-            selection(*wrong)
+            selections(*wrong)
     whole = "cd" * 16
     assert tally(None, None, None, str, histogram=False) is None
     assert tally(None, None, None, str, histogram=True) == TallyPlan("histogram")
