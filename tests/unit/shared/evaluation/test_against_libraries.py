@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from numpy.typing import NDArray
 
 from shared.evaluation.binomial import beta_quantile, beta_share
@@ -41,7 +41,7 @@ def test_measures_are_those_of_scikit_learn(table: LeafTable) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables())
 def test_measures_of_any_table_are_those_of_scikit_learn(table: LeafTable) -> None:
     assume(table.records)
@@ -208,7 +208,7 @@ def test_mcnemar_is_that_of_statsmodels() -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(smooth=True))
 def test_recalibration_is_the_regression_of_statsmodels(table: LeafTable) -> None:
     import statsmodels.api as sm
