@@ -79,7 +79,7 @@ def test_facts_stay_within_the_forecast_which_names_the_groups() -> None:
 
 
 @given(cases())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_no_records_ask_more_cells_than_the_forecast(case: Case) -> None:
     growth, asked = FractionalGrowth.start(case.schema, case.rules, bytes(32)), 0
     while not growth.is_done:
