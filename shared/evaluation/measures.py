@@ -168,7 +168,8 @@ def by_influence(
     parts = tuple(count for count, _ in listed)
     if error * math.sqrt(records) < _ROUNDING:
         reason = "the records differ in nothing that this measure sees, so they show no spread to make an interval of"
-        return Measure(value, reason=reason, records=records, parts=parts)
+        # That no record is an exception is itself a small count, which a shared report may not tell.
+        return Measure(value, reason=reason, records=records, parts=(*parts, 0))
     half, (least, most) = confidence.z * error, bounds
     return Measure(
         value, max(least, value - half), min(most, value + half), method, records=records, parts=parts

@@ -78,7 +78,8 @@ def average_precision(table: LeafTable, k: int) -> Measure:
         / (after.true_positives + after.false_positives)
         for before, after in pairwise(points)
     )
-    return Measure(value, reason="no interval is made of this one", records=table.records, parts=(positives,))
+    parts = (positives,) if value < 1 else (positives, 0)
+    return Measure(value, reason="no interval is made of this one", records=table.records, parts=parts)
 
 
 def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
@@ -98,7 +99,7 @@ def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
     parts = (positives, negatives)
     if positives < 2 or negatives < 2 or not 0 < value < 1:
         reason = "too few records, or all pairs are in the same order, to make an interval of"
-        return Measure(value, reason=reason, records=table.records, parts=parts)
+        return Measure(value, reason=reason, records=table.records, parts=(*parts, 0))
     error = math.sqrt(sum(_variances(steps, value, positives, negatives)))
     if error == 0:
         return Measure(value, reason="the scores show no spread to make an interval of", parts=parts)

@@ -190,7 +190,7 @@ def _tables(
     left_out: Mapping[str, Any] | None,
     sites: Sequence[Mapping[str, Any]],
 ) -> Iterator[Table]:
-    subject = report.subject
+    subject, digits = report.subject, 3 if report.floor is None else 2
     if name == "predictors":
         yield attribute_table(subject.schema)
     elif name == "imbalance" and judged:
@@ -201,9 +201,9 @@ def _tables(
             yield per_class_table(entry)
             yield confusion_table(entry)
         if folds is not None:
-            yield spread_table(f"Cross-validation with {len(report.folds)} folds", folds, "fold")
+            yield spread_table(f"Cross-validation with {len(report.folds)} folds", folds, "fold", digits)
     elif name == "hospitals":
-        yield from _hospital_tables(left_out, sites)
+        yield from _hospital_tables(left_out, sites, digits)
     elif name == "model" and subject.importance:
         yield importance_table(subject.importance)
     elif name == "privacy" and subject.privacy:
@@ -211,12 +211,12 @@ def _tables(
 
 
 def _hospital_tables(
-    left_out: Mapping[str, Any] | None, sites: Sequence[Mapping[str, Any]]
+    left_out: Mapping[str, Any] | None, sites: Sequence[Mapping[str, Any]], digits: int
 ) -> Iterator[Table]:
     if left_out is not None:
-        yield left_out_table(left_out["hospitals"])
-        yield spread_table("The left-out hospitals together", left_out["together"], "hospital")
+        yield left_out_table(left_out["hospitals"], digits)
+        yield spread_table("The left-out hospitals together", left_out["together"], "hospital", digits)
     if sites:
-        yield hospital_table(sites)
+        yield hospital_table(sites, digits)
     if any(site["joining"] is not None for site in sites):
-        yield joining_table(sites)
+        yield joining_table(sites, digits)

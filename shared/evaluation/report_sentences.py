@@ -22,14 +22,15 @@ def _title(report: Report) -> Iterator[str]:
 
 
 def _abstract(report: Report) -> Iterator[str]:
+    digits = 3 if report.floor is None else 2
     for entry in report.judged:
         plain = entry.judgement.to_json(report.floor)["overall"]["accuracy"]
         if plain["value"] is None:
             yield f"On {JUDGED_ON[entry.on]}: no accuracy ({plain['reason']})."
             continue
         interval = plain["interval"]
-        told = "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-        yield f"Accuracy {plain['value']:.3f}{told} on {JUDGED_ON[entry.on]}."
+        told = "" if interval is None else f" ({interval[0]:.{digits}f} to {interval[1]:.{digits}f})"
+        yield f"Accuracy {plain['value']:.{digits}f}{told} on {JUDGED_ON[entry.on]}."
 
 
 def _data(report: Report) -> Iterator[str]:

@@ -50,11 +50,14 @@ def class_table(judged: Sequence[Mapping[str, Any]]) -> Table:
 def overall_table(entry: Mapping[str, Any]) -> Table:
     """Measures of the whole tree, and of always answering one class."""
     evaluation = entry["evaluation"]
-    rows = [(MEASURE_NAMES[name], *_figure(found)) for name, found in evaluation["overall"].items()]
+    digits = _digits(evaluation)
+    rows = [(MEASURE_NAMES[name], *_figure(found, digits)) for name, found in evaluation["overall"].items()]
     base = evaluation["baseline"]
-    rows.append(("Answering the most frequent class", *_figure(base["most_frequent_class"])))
+    rows.append(("Answering the most frequent class", *_figure(base["most_frequent_class"], digits)))
     if base["training_majority"] is not None:
-        rows.append(("Answering the training's most frequent class", *_figure(base["training_majority"])))
+        rows.append(
+            ("Answering the training's most frequent class", *_figure(base["training_majority"], digits))
+        )
     if base["p_value"] is not None:
         p = base["p_value"]
         rows.append(
@@ -66,10 +69,10 @@ def overall_table(entry: Mapping[str, Any]) -> Table:
 
 def per_class_table(entry: Mapping[str, Any]) -> Table:
     """Measures of each class against the rest."""
-    classes = entry["evaluation"]["classes"]
+    classes, digits = entry["evaluation"]["classes"], _digits(entry["evaluation"])
     names = list(classes[0]["measures"])
     rows = tuple(
-        (found["class"] or "(empty)", *(_short(found["measures"][name]) for name in names))
+        (found["class"] or "(empty)", *(_short(found["measures"][name], digits) for name in names))
         for found in classes
     )
     head = ("class", *(MEASURE_NAMES[name] for name in names))
@@ -89,13 +92,13 @@ def confusion_table(entry: Mapping[str, Any]) -> Table:
     )
 
 
-def spread_table(caption: str, spreads: Mapping[str, Any], part: str) -> Table:
+def spread_table(caption: str, spreads: Mapping[str, Any], part: str, digits: int) -> Table:
     """Measures of several tables, pooled and over them. Args: spreads: plain forms by name. part: what each is of."""
     rows = tuple(
         (
             MEASURE_NAMES[name],
-            _short(found["pooled"]),
-            *(_number(found[end]) for end in ("mean", "standard_deviation", "least", "most")),
+            _short(found["pooled"], digits),
+            *(_number(found[end], digits) for end in ("mean", "standard_deviation", "least", "most")),
         )
         for name, found in spreads.items()
     )
@@ -103,37 +106,46 @@ def spread_table(caption: str, spreads: Mapping[str, Any], part: str) -> Table:
     return Table(caption, head, rows, "wide")
 
 
-def left_out_table(hospitals: Sequence[Mapping[str, Any]]) -> Table:
+def left_out_table(hospitals: Sequence[Mapping[str, Any]], digits: int) -> Table:
     """One line a left-out hospital."""
     names = list(hospitals[0]["measures"])
     rows = tuple(
-        (found["hospital"], str(found["records"]), *(_short(found["measures"][name]) for name in names))
+        (
+            found["hospital"],
+            str(found["records"]),
+            *(_short(found["measures"][name], digits) for name in names),
+        )
         for found in hospitals
     )
     caption = "Leave one hospital out: each by a tree that was grown without it"
     return Table(caption, ("hospital", "records", *(MEASURE_NAMES[name] for name in names)), rows, "wide")
 
 
-def hospital_table(sites: Sequence[Mapping[str, Any]]) -> Table:
+def hospital_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
     """One line a hospital that handed over its own result."""
     names = list(sites[0]["measures"]) if sites else []
     rows = tuple(
-        (site["hospital"], site["on"], str(site["records"]), *(_short(site["measures"][n]) for n in names))
+        (
+            site["hospital"],
+            site["on"],
+            str(site["records"]),
+            *(_short(site["measures"][n], digits) for n in names),
+        )
         for site in sites
     )
     head = ("hospital", "of its records", "records", *(MEASURE_NAMES[name] for name in names))
     return Table("Hospitals that handed over their own result", head, rows, "wide")
 
 
-def joining_table(sites: Sequence[Mapping[str, Any]]) -> Table:
+def joining_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
     """What joining brought to each hospital that compared the joint tree with one of its own."""
     rows = tuple(
         (
             site["hospital"],
-            _short(site["measures"]["accuracy"]),
-            _short(site["joining"]["own_accuracy"]),
-            _short(site["joining"]["difference"]),
-            _number(site["joining"]["mcnemar_p"]),
+            _short(site["measures"]["accuracy"], digits),
+            _short(site["joining"]["own_accuracy"], digits),
+            _short(site["joining"]["difference"], digits),
+            _number(site["joining"]["mcnemar_p"], digits),
         )
         for site in sites
         if site["joining"] is not None
@@ -176,23 +188,24 @@ def _values(attribute: Attribute) -> str:
     return ", ".join(value or "(empty)" for value in attribute.values)
 
 
-def _figure(found: Mapping[str, Any]) -> tuple[str, str, str]:
+def _digits(told: Mapping[str, Any]) -> int:
+    """Behind the point: under a floor figures are told in hundredths."""
+    return 3 if told["floor"] is None else 2
+
+
+def _figure(found: Mapping[str, Any], digits: int) -> tuple[str, str, str]:
     """Value, interval and remark."""
     interval = found["interval"]
-    told = NOTHING if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"
-    value = NOTHING if found["value"] is None else f"{found['value']:.3f}"
+    told = NOTHING if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
+    value = NOTHING if found["value"] is None else f"{found['value']:.{digits}f}"
     return value, told, found["reason"] or found["method"] or ""
 
 
-def _short(found: Mapping[str, Any]) -> str:
+def _short(found: Mapping[str, Any], digits: int) -> str:
     """Value and interval in one cell."""
-    if found["value"] is None:
-        return NOTHING
-    interval = found["interval"]
-    return f"{found['value']:.3f}" + (
-        "" if interval is None else f" ({interval[0]:.3f} to {interval[1]:.3f})"
-    )
+    value, interval, _ = _figure(found, digits)
+    return value if interval == NOTHING else f"{value} ({interval})"
 
 
-def _number(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3f}"
+def _number(value: float | None, digits: int) -> str:
+    return NOTHING if value is None else f"{value:.{digits}f}"

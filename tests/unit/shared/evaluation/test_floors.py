@@ -65,3 +65,16 @@ def test_the_exact_form_is_exact() -> None:
     assert plain["confusion"]["cells"] == [[21, 3], [2, 14]]
     assert plain["overall"]["accuracy"]["value"] == pytest.approx(35 / 40)
     assert plain["floor"] is None
+
+
+def test_that_nothing_went_wrong_is_a_small_count_too() -> None:
+    """Perfect answers of few records are withheld, of more records told as coarsely as one with two errors."""
+    small = judge(table_of(((9, 0), (0, 9)), ((20, 0), (0, 20)))).to_json(5)
+    assert small["overall"]["kappa"]["value"] is None
+    assert small["overall"]["brier"]["value"] is None
+    assert small["classes"][0]["measures"]["auc"]["value"] is None
+    assert small["classes"][0]["measures"]["average_precision"]["value"] is None
+    perfect = judge(table_of(((90, 0), (0, 90)), ((99, 0), (0, 99)))).to_json(5)
+    flawed = judge(table_of(((90, 0), (0, 90)), ((98, 1), (1, 98)))).to_json(5)
+    assert perfect["overall"]["kappa"]["value"] == flawed["overall"]["kappa"]["value"] == 1
+    assert perfect["overall"]["accuracy"] == flawed["overall"]["accuracy"]
