@@ -270,8 +270,8 @@ def purge(
                 else "See privet cloud job list.",
             )
         confirm(f"Messages and events of {len(chosen)} jobs are gone for good then. Go on?", yes=yes)
-        # Standard output is the report's alone.
-        structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+        # Standard output is the report's alone; standard error is looked up at every line, as it may be replaced.
+        structlog.configure(logger_factory=lambda *_names: structlog.PrintLogger(sys.stderr))
         purging = Retention(database, 0, unix_time)
         done = [name for name in chosen if purging.clear(name, acts.OPERATOR)]
         database.forget_deleted()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,7 +78,7 @@ def test_a_running_job_keeps_its_messages(cloud: CloudUnderTest) -> None:
     assert counts(cloud, GONE)["outbox"] == 1
 
 
-def test_purge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_purge(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with running_cloud(tmp_path, hospitals=NAMES, bits=512) as cloud:
         (tmp_path / "cloud.toml").touch()
         cloud.study(SCHEMA)
@@ -93,7 +95,12 @@ def test_purge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert json.loads(capsys.readouterr().out) == {"purged": [job]}, "the log is not on standard output"
         assert counts(cloud, ("messages_in",)) == {"messages_in": 0}
         cloud.people.post(f"/v1/jobs/{running}/cancel")
-        assert run([*purge, "--study", "study", "--yes"]) == 0
+        with monkeypatch.context() as patch, io.StringIO() as lines:
+            patch.setattr(sys, "stderr", lines)
+            assert run([*purge, "--study", "study", "--yes"]) == 0
+        assert cloud.people.get("/v1/jobs").status_code == 200, (
+            "later lines are not for a closed standard error"
+        )
         assert set(counts(cloud, GONE).values()) == {0}
         with cloud.services.database.read() as connection:
             assert connection.scalar(text("PRAGMA freelist_count")) == 0
