@@ -117,7 +117,7 @@ def schema_of_spec(spec: SchemaSpec) -> Schema:
     return Schema.from_json(spec.model_dump(mode="json", by_alias=True))
 
 
-@pytest.mark.parametrize("kind", ["histogram", "evaluation"])
+@pytest.mark.parametrize("kind", [pytest.param("histogram", marks=pytest.mark.long), "evaluation"])
 def test_the_ledger_of_a_tally_forecasts_and_states_its_counts_and_no_tree(kind: str) -> None:
     spec = evaluation_schema(TARGET, 5)
     tally: dict[str, object] = {"kind": kind}

@@ -76,7 +76,7 @@ def walked(tree: Tree, row: tuple[int, int, int, int]) -> int:
     return numbers[id(node)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(trees(), ROWS)
 def test_places_are_those_of_single_walks(root: Node, rows: list[tuple[int, int, int, int]]) -> None:
     tree = Tree(_apart(root))
@@ -112,7 +112,7 @@ CODED = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(CODED, CODED)
 def test_records_without_a_value_count_where_the_vote_answers(
     grown_on: list[tuple[int, ...]], asked: list[tuple[int, ...]]
