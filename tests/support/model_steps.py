@@ -253,14 +253,17 @@ class Steps:
         return self.hospital(self._said(before, before.participation.own, step))
 
     def lies(self, number: int, name: AgentId, heard: Mapping[int, ErrorCode | None]) -> int | None:
-        """The agent's waiting decision, which the cloud has not heard yet, with another state and signed again."""
+        """The agent's waiting decision, which the cloud has not heard yet, with another state and signed again.
+
+        None where something waits behind it, which would name the true one as what came before.
+        """
         before = self.hospitals[number]
         waiting = [
             m
             for m in before.outbox
             if self.messages[m].envelope.type is MessageType.DECISION and m not in heard
         ]
-        if not waiting or before.participation is None:
+        if not waiting or before.participation is None or waiting[0] != before.outbox[-1]:
             return None
         envelope = self.messages[waiting[0]].envelope
         body = Decision.model_validate(envelope.body).model_copy(update={"state": "ee" * 32})
