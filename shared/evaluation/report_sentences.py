@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from shared.evaluation.floors import shown_count
+from shared.evaluation.floors import shown, shown_count
 from shared.evaluation.report_subject import Judged, Report, Subject
 from shared.evaluation.report_words import JUDGED_ON
 from shared.tree.model import Leaf
@@ -24,7 +24,7 @@ def _title(report: Report) -> Iterator[str]:
 def _abstract(report: Report) -> Iterator[str]:
     digits = 3 if report.floor is None else 2
     for entry in report.judged:
-        plain = entry.judgement.to_json(report.floor)["overall"]["accuracy"]
+        plain = shown(entry.judgement.overall["accuracy"], report.floor, report.confidence).to_json()
         if plain["value"] is None:
             yield f"On {JUDGED_ON[entry.on]}: no accuracy ({plain['reason']})."
             continue

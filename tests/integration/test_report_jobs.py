@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shared.tree.model import Split, Tree
 from tests.integration.test_agent_jobs import agent, write_rows
 from tests.integration.test_tally_jobs import HOSPITALS, finished
 from tests.support.clinic import ROWS, SCHEMA
@@ -58,6 +59,35 @@ def test_a_report_of_held_out_records_folds_and_hospitals(
     (privacy,) = (entry for entry in document["sections"] if entry["id"] == "privacy")
     assert not any(row[2].startswith("at most") for row in privacy["tables"][0]["rows"]), "facts, no forecast"
     assert "<svg" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+def test_a_report_of_a_hospital_that_was_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = (*HOSPITALS, "h4")
+    with local_federation(tmp_path / "federation", names) as federation:
+        for start, name in enumerate(names):
+            federation.hospitals[name].configure(write_rows(tmp_path / f"{name}.csv", ROWS[start::4]))
+        study = federation.cloud.study(SCHEMA, name="clinic")
+        grown = finished(federation, study, **RULES)
+        exported, handed_over = tmp_path / "tree.json", tmp_path / "h4.json"
+        agent(capsys, "models", "export", federation.hospitals["h1"].folder, grown, "--to", exported)
+        found = agent(capsys, "evaluate", federation.hospitals["h4"].folder, "--file", exported)
+        handed_over.write_text(json.dumps(found))
+        words = ("report", federation.hospitals["h1"].folder, grown, "--left-out", handed_over, "--exact")
+        told = agent(capsys, *words)["leave_one_hospital_out"]
+        rows = ROWS[3::4]
+        tree = federation.hospitals["h1"].model(grown).shown_tree
+    right = sum(_answer(tree, row) == row[-1] for row in rows)
+    (hospital,) = told["hospitals"]
+    assert (hospital["hospital"], hospital["records"]) == ("h4", len(rows))
+    assert hospital["measures"]["accuracy"]["value"] == pytest.approx(right / len(rows))
+
+
+def _answer(tree: Tree, row: tuple[int, ...]) -> int:
+    node = tree.root
+    while isinstance(node, Split):
+        node = node.kids[row[node.attribute]]
+    return node.label
 
 
 def _grown_and_judged(federation: LocalFederation, study: str, chosen: dict[str, Any]) -> tuple[str, str]:
