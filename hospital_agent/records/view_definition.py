@@ -22,6 +22,7 @@ _Path = Callable[[Any], list[Any]]
 
 _KNOWN: Final = {"column", "select", "forEach", "forEachOrNull", "unionAll"}
 _REFUSED: Final = ("repeat",)
+_EACH: Final = "forEach"
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,15 @@ class _Paths:
             "getResourceKey": {"fn": _resource_key, "arity": {0: []}},
             "getReferenceKey": {"fn": _reference_key, "arity": {0: [], 1: ["TypeSpecifier"]}},
         }
+        # The engine knows `$this` only within a function; raw data keep the types that choices such as value[x] need.
+        whole = f"select({text})" if "$this" in text else text
+        options = {"userInvocationTable": functions, "returnRawData": element == _EACH}
         try:
-            compiled = self.engine.compile(text, self.model, {"userInvocationTable": functions})
-        except Exception:
-            raise _fault(f"{element} has a path that is no FHIRPath: {text}", self.where) from None
+            compiled = self.engine.compile(whole, self.model, options) if _is_fhirpath(text) else None
+        except Exception:  # a character that is in no FHIRPath
+            compiled = None
+        if compiled is None:
+            raise _fault(f"{element} has a path that is no FHIRPath: {text}", self.where)
 
         def evaluate(resource: Any) -> list[Any]:
             try:
@@ -164,7 +170,7 @@ class _Paths:
         if len({tuple(column.name for column in union.all_columns()) for union in unions}) > 1:
             raise _fault("the parts of a unionAll have different columns", self.where)
         return _Select(
-            None if each is None else self.path(each, "forEach"),
+            None if each is None else self.path(each, _EACH),
             "forEachOrNull" in document,
             tuple(self.column(column) for column in document.get("column", ())),
             tuple(self.select(part) for part in document.get("select", ())),
@@ -183,6 +189,20 @@ class _Paths:
         return ViewColumn(
             name, str(document.get("type", "")), self.path(document.get("path"), f"column {name!r}")
         )
+
+
+def _is_fhirpath(text: str) -> bool:
+    """Whether a path follows the grammar to its end. The engine itself passes over what it does not understand."""
+    antlr = importlib.import_module("antlr4")
+    generated = "fhirpathpy.parser.generated"
+    lexer_kind = importlib.import_module(f"{generated}.FHIRPathLexer").FHIRPathLexer
+    parser_kind = importlib.import_module(f"{generated}.FHIRPathParser").FHIRPathParser
+    lexer = lexer_kind(antlr.InputStream(text))
+    parser = parser_kind(antlr.CommonTokenStream(lexer))
+    lexer.removeErrorListeners()
+    parser.removeErrorListeners()
+    parser.entireExpression()
+    return bool(parser.getNumberOfSyntaxErrors() == 0)
 
 
 def _single(column: ViewColumn, element: Any) -> Scalar:

@@ -1,0 +1,158 @@
+"""SQL-on-FHIR view definitions: which rows a resource becomes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hospital_agent.records.flattening import flatten
+from hospital_agent.records.view_definition import ViewDefinition
+from shared.errors import InputError
+
+PATIENT = {
+    "resourceType": "Patient",
+    "id": "p1",
+    "active": True,
+    "multipleBirthInteger": 2,
+    "name": [{"use": "official", "family": "A", "given": ["x", "y"]}, {"use": "nickname", "given": ["z"]}],
+    "contact": [{"telecom": [{"value": "1"}, {"value": "2"}]}, {"telecom": [{"value": "3"}]}, {}],
+    "extension": [{"url": "http://example.org/race", "valueString": "other"}],
+    "managingOrganization": {"reference": "https://example.org/fhir/Organization/o9/_history/2"},
+}
+PRESSURE = {
+    "resourceType": "Observation",
+    "id": "b1",
+    "subject": {"reference": "Patient/p1"},
+    "component": [
+        {"code": {"coding": [{"code": "8480-6"}]}, "valueQuantity": {"value": Decimal("121.5")}},
+        {"code": {"coding": [{"code": "8462-4"}]}, "valueQuantity": {"value": 80}},
+        {"code": {"coding": [{"code": "x"}]}, "valueString": "no cuff"},
+    ],
+}
+
+
+def column(name: str, path: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "path": path, **more}
+
+
+def rows(select: list[Any], resource: dict[str, Any] = PATIENT, **more: Any) -> list[tuple[Any, ...]]:
+    document = {"resource": resource["resourceType"], "select": select, **more}
+    return [tuple(row.values()) for row in ViewDefinition.parse(document, "view.json").rows(resource)]
+
+
+def test_columns_of_all_kinds() -> None:
+    found = [
+        column("id", "getResourceKey()"),
+        column("active", "active"),
+        column("birth", "multipleBirth.ofType(integer)"),
+        column("family", "name.where(use = 'official').family"),
+        column("race", "extension('http://example.org/race').value.ofType(string)"),
+        column("at", "managingOrganization.getReferenceKey(Organization)"),
+        column("other", "managingOrganization.getReferenceKey(Patient)"),
+        column("gone", "birthDate"),
+    ]
+    assert rows([{"column": found}]) == [("p1", True, 2, "A", "other", "o9", None, None)]
+
+
+def test_each_element_is_a_row_and_none_is_none_or_a_row_without_values() -> None:
+    own = {"column": [column("id", "id")]}
+    given = [column("given", "given.first()")]
+    assert rows([own, {"forEach": "name", "column": given}]) == [("p1", "x"), ("p1", "z")]
+    assert rows([own, {"forEach": "photo", "column": given}]) == []
+    assert rows([own, {"forEachOrNull": "photo", "column": given}]) == [("p1", None)]
+
+
+def test_elements_within_elements_and_products() -> None:
+    phones = {"forEach": "contact", "select": [{"forEach": "telecom", "column": [column("value", "value")]}]}
+    assert rows([phones]) == [("1",), ("2",), ("3",)]
+    names = {"forEach": "name", "column": [column("use", "use")]}
+    assert rows([names, phones])[:4] == [
+        ("official", "1"),
+        ("official", "2"),
+        ("official", "3"),
+        ("nickname", "1"),
+    ]
+
+
+def test_unions_and_constants_and_conditions() -> None:
+    union = {
+        "column": [column("id", "id")],
+        "unionAll": [
+            {"forEach": "name.given", "column": [column("text", "$this")]},
+            {"forEach": "contact.telecom", "column": [column("text", "value")]},
+        ],
+    }
+    assert rows([union]) == [("p1", "x"), ("p1", "y"), ("p1", "z"), ("p1", "1"), ("p1", "2"), ("p1", "3")]
+    named = [{"column": [column("given", "name.where(use = %use).given.first()")]}]
+    assert rows(named, constant=[{"name": "use", "valueCode": "nickname"}]) == [("z",)]
+    assert rows(named, constant=[{"name": "use", "valueCode": "x"}], where=[{"path": "active = false"}]) == []
+
+
+def test_choices_of_type_within_an_element() -> None:
+    parts = {
+        "forEach": "component.where(value.ofType(Quantity).exists())",
+        "column": [column("code", "code.coding.code"), column("value", "value.ofType(Quantity).value")],
+    }
+    assert rows([parts], PRESSURE) == [("8480-6", Decimal("121.5")), ("8462-4", 80)]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([], "a view needs a resource and a select"),
+        (
+            {"resource": "Patient", "select": [{"column": [column("a", "id"), column("a", "id")]}]},
+            "both named 'a'",
+        ),
+        ({"resource": "Patient", "select": [{"column": [{"name": "a"}]}]}, "column 'a' needs a path"),
+        (
+            {"resource": "Patient", "select": [{"column": [column("a", "name§")]}]},
+            "a path that is no FHIRPath",
+        ),
+        (
+            {"resource": "Patient", "select": [{"column": [column("a", "name..given")]}]},
+            "a path that is no FHIRPath",
+        ),
+        (
+            {"resource": "Patient", "select": [{"column": [column("a", "name given")]}]},
+            "a path that is no FHIRPath",
+        ),
+        (
+            {"resource": "Patient", "select": [{"column": [column("a", "id", collection=True)]}]},
+            "is a collection",
+        ),
+        ({"resource": "Patient", "select": [{"repeat": ["item"]}]}, "a select has repeat"),
+        (
+            {
+                "resource": "Patient",
+                "select": [{"unionAll": [{"column": [column("a", "id")]}, {"column": [column("b", "id")]}]}],
+            },
+            "different columns",
+        ),
+    ],
+)
+def test_views_that_cannot_be_used(document: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ViewDefinition.parse(document, "view.json")
+
+
+def test_faults_of_resources_name_file_and_line_and_no_value(tmp_path: Path) -> None:
+    view, resources = tmp_path / "view.json", tmp_path / "Patient.ndjson"
+    view.write_text(
+        json.dumps({"resource": "Patient", "select": [{"column": [column("given", "name.given")]}]})
+    )
+    resources.write_text("\n" + json.dumps(PATIENT | {"name": [{"given": ["Ottilie", "Anna"]}]}))
+    with pytest.raises(
+        InputError, match=r"^Patient\.ndjson, line 2, column 'given': the path gives more than"
+    ) as caught:
+        flatten(view, [resources], tmp_path / "out.csv")
+    assert "Ottilie" not in str(caught.value)
+    resources.write_text('{"resourceType": "Patient"}\n[]\n')
+    with pytest.raises(InputError, match=r"^Patient\.ndjson, line 2: expected one FHIR resource"):
+        flatten(view, [resources], tmp_path / "out.csv")
+    with pytest.raises(InputError, match=r"expected a name that ends in \.parquet or \.csv"):
+        flatten(view, [resources], tmp_path / "out.txt")
