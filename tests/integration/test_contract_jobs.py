@@ -62,7 +62,7 @@ def run_job(federation: LocalFederation, contract: Path, files: dict[str, Path],
     assert {entry.status for entry in entries.values()} == {JobStatus.COMPLETE}, [
         entry.reason for entry in entries.values()
     ]
-    return {federation.hospitals[hospital].model(job).tree.sha256 for hospital in files}
+    return {federation.hospitals[hospital].model(job).shown_tree.sha256 for hospital in files}
 
 
 def test_one_contract_over_files_of_three_spellings(
@@ -235,9 +235,9 @@ def test_cut_points_from_one_encrypted_histogram(
     expected = [next(edge for edge in edges if float(edge) >= quartile - 1e-9) for quartile in quartiles]
     assert cuts == {"temperature": expected}
     pooled_rows = [(number, number > 39) for temperatures in numbers.values() for number in temperatures]
-    schema = Schema.from_json(schema_of(final))
-    rows = [(schema.attributes[0].code_of(f"{number:.1f}"), int(ill)) for number, ill in pooled_rows]
-    assert run_job(federation, final, files, "quartiles") == {grown(schema, rows)}
+    final_schema = Schema.from_json(schema_of(final))
+    coded = [(final_schema.attributes[0].code_of(f"{number:.1f}"), int(ill)) for number, ill in pooled_rows]
+    assert run_job(federation, final, files, "quartiles") == {grown(final_schema, coded)}
     wrong = data(capsys, "cuts", final, histogram, "-o", tmp_path / "no.json", code=3)
     assert "other edges" in wrong["detail"]
 

@@ -103,8 +103,8 @@ def test_measurements_stay_as_they_are_for_mode_gain_ratio(
     file, target, gaps = MEASURED[name]
     contract_file = tmp_path / "contract.json"
     words = ["data", "draft", str(DATA / file), "--class", str(target), "--measured", "--apply"]
-    for position, number in gaps.items():
-        words += ["--missing-as", f"{position}={number}"]
+    for position, filler in gaps.items():
+        words += ["--missing-as", f"{position}={filler}"]
     assert run([*words, "--floor", "1", "-o", str(contract_file), "--json"]) == 0, capsys.readouterr().out
     contract = contract_of(json.loads(contract_file.read_text()), "contract")
     schema = schema_of_contract(contract)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +77,7 @@ def contract(**changes: Any) -> DataContract:
 
 
 def written(
-    tmp_path: Path, rows: list[tuple[str, ...]] = ROWS, header: str = "Geschlecht,pulse,grade,ill"
+    tmp_path: Path, rows: Sequence[tuple[str, ...]] = ROWS, header: str = "Geschlecht,pulse,grade,ill"
 ) -> Path:
     path = tmp_path / "ward.csv"
     path.write_text("\n".join([*([header] if header else []), *map(",".join, rows)]) + "\n")
@@ -148,7 +149,7 @@ def test_a_database_is_counted_as_a_file_is(
     assert check_table(read_sql_table(settings), settings.contract, settings).faults == ()
 
 
-def checked(tmp_path: Path, rows: list[tuple[str, ...]], header: str = "sex,pulse,grade,ill") -> Check:
+def checked(tmp_path: Path, rows: Sequence[tuple[str, ...]], header: str = "sex,pulse,grade,ill") -> Check:
     settings = DataSettings(path=written(tmp_path, rows, header), contract=contract())
     return check_table(read_table(settings), contract(), settings)
 
@@ -191,7 +192,7 @@ def test_columns_that_are_not_there_are_all_named(tmp_path: Path) -> None:
     ]
 
 
-def drafted(tmp_path: Path, rows: list[tuple[str, ...]], floor: int = 5, **choices: Any) -> Draft:
+def drafted(tmp_path: Path, rows: Sequence[tuple[str, ...]], floor: int = 5, **choices: Any) -> Draft:
     path = written(tmp_path, rows, "sex,pulse,grade,ill")
     return draft_contract(
         profile_of(read_table(DataSettings(path=path)), floor, "ill"), Choices("ward", **choices)
