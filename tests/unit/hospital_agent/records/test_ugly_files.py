@@ -9,12 +9,14 @@ from typing import Any
 import duckdb
 import pytest
 
+from hospital_agent.daemon.office import data_settings
 from hospital_agent.records import files
 from hospital_agent.records.files import read_table
 from hospital_agent.records.matching import encode
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Table
+from hospital_agent.settings import DataSection
 from shared.errors import InputError
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
@@ -84,6 +86,14 @@ def test_what_is_no_table_is_refused_with_its_place(tmp_path: Path, ugly: Ugly) 
     assert str(caught.value).startswith(ugly.message)
     assert str(caught.value) != ugly.message  # a remedy follows
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("ugly", [ugly for ugly in READ if ugly.settings], ids=lambda ugly: ugly.fault)
+def test_what_overrides_a_finding_can_be_said_in_the_agents_settings(tmp_path: Path, ugly: Ugly) -> None:
+    names = {"has_header": "header", "class_column": "class", "missing_codes": "missing"}
+    said = {names.get(name, name): value for name, value in ugly.settings.items()}
+    direct = written(tmp_path, ugly)
+    assert data_settings(DataSection.model_validate({"path": direct.path, **said})) == direct
 
 
 def test_the_corpus_is_as_large_as_it_says() -> None:
