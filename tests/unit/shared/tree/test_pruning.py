@@ -244,7 +244,13 @@ def with_counts(grown: DecisionTreeClassifier, rows: Any, labels: Any) -> tuple[
     return Tree(nodes[0]), nodes
 
 
-@pytest.mark.parametrize("weights", [None, {0: 1, 1: 3, 2: 7}], ids=["plain", "weighed"])
+@pytest.mark.parametrize(
+    "weights",
+    [
+        pytest.param(None, id="plain"),
+        pytest.param({0: 1, 1: 3, 2: 7}, id="weighed", marks=pytest.mark.long),
+    ],
+)
 def test_the_sequence_is_scikit_learns(weights: dict[int, int] | None) -> None:
     """Equal alphas, and at each of them the tree that scikit-learn keeps; it lists a repeated alpha several times."""
     grown, rows, labels = sklearn_tree(3, weights)
@@ -327,3 +333,31 @@ def price(node: Node, cost: Cost, alpha: Fraction, whole: Tree) -> Fraction:
 
     found = [each for each in Tree(node).nodes() if isinstance(each, Leaf)]
     return sum(map(of, found), Fraction(0)) + alpha * sum(whole.root.counts or ()) * len(found)
+
+
+@pytest.mark.parametrize(
+    "pruning",
+    [
+        Pruning("collapse"),
+        Pruning("pessimistic"),
+        Pruning("pessimistic", bound="binomial"),
+        Pruning("cost-complexity", alpha=Fraction(1, 40)),
+        Pruning("cost-complexity", alpha=Fraction(1, 40), cost="gini"),
+    ],
+    ids=str,
+)
+def test_counts_in_parts_of_records_prune_as_whole_ones(pruning: Pruning) -> None:
+    """The same records written in thirds; a tree with fractional rows has such counts."""
+    draw = random.Random(9)
+
+    def in_thirds(node: Node) -> Node:
+        counts = tuple(3 * count for count in node.counts or ())
+        if isinstance(node, Leaf):
+            return Leaf(node.label, counts, 3)
+        kids = tuple(map(in_thirds, node.kids))
+        return Split(node.attribute, kids, node.majority, counts, denominator=3)
+
+    for _ in range(10):
+        whole = random_node(draw, 3)
+        parted = prune(Tree(in_thirds(whole)), pruning)
+        assert parted == Tree(in_thirds(prune(Tree(whole), pruning).root))
