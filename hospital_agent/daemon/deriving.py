@@ -19,9 +19,8 @@ from shared.wire.manifest import Manifest
 def source_for(office: Office, manifest: Manifest) -> RecordSource:
     """The records that a job is about, not yet read."""
     directory = office.folder / SNAPSHOTS
-    data = office.data_for(manifest.study)
-    derived = derived_source(manifest, data, office.folder, directory, lambda: office.shelf)
-    return office.records_for(manifest) if derived is None else derived
+    data, whole = office.data_for(manifest.study), office.records_for(manifest)
+    return derived_source(manifest, data, office.folder, directory, lambda: office.shelf) or whole
 
 
 def derived_source(

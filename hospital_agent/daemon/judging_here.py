@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hospital_agent.daemon.office import data_settings
+from hospital_agent.daemon.office import SNAPSHOTS, data_settings
 from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring.selection_key import selection_key
 from hospital_agent.models import Model
 from hospital_agent.models.local_judging import comparison, local_document
-from hospital_agent.records import DataSettings
+from hospital_agent.records import DataSettings, open_source
 from hospital_agent.records.derived_source import chosen_records, rows_of
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.selecting import Selector
@@ -36,6 +36,7 @@ def judged_here(
     manifest, tree, schema = model.manifest, model.shown_tree, model.schema
     with Journal.open(folder) as journal:
         data = replace(data_settings(settings.data), contract=studies.contract_of(journal, manifest.study))
+    open_source(data, folder / SNAPSHOTS)  # refuses settings that name no records
     selection = _selection(manifest, records)
     chosen = chosen_records(data, schema, _selector(folder, selection))
     rows = rows_of(schema, chosen)

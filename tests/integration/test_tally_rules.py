@@ -14,6 +14,7 @@ from hospital_agent.journal import JobStatus, Journal, studies
 from hospital_agent.journal.budget import Ledger
 from hospital_agent.keyring import Keyring
 from hospital_agent.models.tallies import cabinet_of, confusion_of
+from privet.__main__ import run
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
@@ -259,3 +260,14 @@ def _consents(federation: LocalFederation, study: str) -> int:
     assert document is not None
     with services.database.read() as connection:
         return len(consents_for(connection, document.sha256))
+
+
+def test_an_agent_that_names_no_records_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with local_federation(tmp_path / "federation", THREE) as federation:
+        study = prepared(federation, tmp_path / "records", *THREE)
+        grown, _, _ = ended(federation, study, THREE, selection=HELD_OUT)
+        federation.hospitals["h1"].configure()
+        assert run(["agent", "evaluate", str(federation.hospitals["h1"].folder), grown, "--json"]) == 3
+        assert "exactly one of path and url" in capsys.readouterr().out
+        _, _, reasons = ended(federation, study, THREE, tally={"kind": "evaluation", "model": grown})
+        assert any("database" in reason or "path and url" in reason for reason in reasons)
