@@ -45,7 +45,8 @@ class Choices:
     `names`: what the study calls a column. `missing`: of every column, `missing_in`: of one. `recode`, `prefixes`:
     column to old text, or beginning of texts, to new value. `values`: lists that are public, told whatever the records
     hold. `other`: the value of all texts that are not listed. `policies`: under "" that of all others. `measured`:
-    numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names.
+    numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names;
+    `numbers`: columns that are measured, however few their numbers are.
     `missing_as`: the number that an empty field of one without cuts counts as. `conversions`: column to another unit to
     its factor.
     """
@@ -68,6 +69,7 @@ class Choices:
     conversions: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     descriptions: Mapping[str, str] = field(default_factory=dict)
     categories: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
     measured: bool = False
 
 
@@ -90,6 +92,10 @@ def draft_contract(profile: Profile, choices: Choices) -> Draft:
             "the class is not named", where="--class", remedy="Name the class column with --class."
         )
     remarks: list[str] = []
+    if not (profile.table.has_header or choices.names):
+        remarks.append(
+            "The records have no header: name all columns with --names, as the other hospitals do."
+        )
     dropped = set(choices.drop)
     kept = [facts for facts in profile.facts if facts.name not in dropped and facts is not target]
     try:
@@ -151,7 +157,7 @@ def _other_name(facts: ColumnFacts, choices: Choices) -> list[str]:
 
 
 def _is_measured(facts: ColumnFacts, choices: Choices) -> bool:
-    if facts.name in choices.cuts:
+    if facts.name in choices.cuts or facts.name in choices.numbers:
         return True
     named = {*choices.categories, *choices.recode, *choices.values, *choices.other, *choices.prefixes}
     return facts.is_number and facts.different > MANY_VALUES and facts.name not in named
@@ -229,6 +235,12 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     if not choices.measured:
         remarks.append(
             f"{facts.name}: modes PPSDT and id3 need its cut points: --cuts {facts.name}=..., or privet data cuts."
+        )
+    if not numbers:
+        raise InputError(
+            "expected a column of numbers",
+            where=f"--number {facts.name}",
+            remedy="Leave the option out; the column is then a category.",
         )
     decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
     low, high = _outwards(min(numbers), max(numbers), decimals)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from shared.protocol.contract_words import contract_words
 from shared.protocol.expiry import day_of
 from shared.protocol.growing_words import NOTHING_MORE
 from shared.protocol.noise_words import noise_words
@@ -83,6 +84,7 @@ def words_of(document: StudyDocument, own: str = "") -> list[str]:
         _question(document),
         _members(document),
         _records(document),
+        *contract_words(document.contract),
         *(f"What leaves, with {_NAMES[p]}: {_LEAVES[p]}" for p in document.profiles),
         _compute_parties(document, own),
         *(f"Learned at most, with {_NAMES[p]}: {_learned(document, p)}" for p in document.profiles),
@@ -131,11 +133,6 @@ def _records(document: StudyDocument) -> str:
         f"What is used of each record: {_listed(names)}; and the class {classes.name} "
         f"({_listed(list(classes.labels))})."
     )
-    if document.contract is not None:
-        text += (
-            f" The agent reads the records by data contract {document.contract.name}, a part of this document; "
-            "`privet data check` tells whether they fit it."
-        )
     return text + _fractional(document)
 
 

@@ -1,0 +1,70 @@
+"""A study's data contract in the words that a data steward reads before approving the study: what becomes of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from shared.wire.contract import ContractAttribute, ContractClass, DataContract, MissingPolicy, owners_of
+
+_MANY: Final = 12
+"""Of a list, so many are told."""
+_FATE: Final[dict[MissingPolicy, str]] = {
+    "category": "a value of their own",
+    "refuse": "refused: such a record keeps the hospital out of a job",
+    "fractional": "sent down every branch in parts (C4.5)",
+}
+
+
+def contract_words(contract: DataContract | None) -> list[str]:
+    """One paragraph; none where the study has no contract."""
+    if contract is None:
+        return []
+    sentences = [*_recoded(contract), *_units(contract), *_empty(contract)]
+    head = f"How records are read: by data contract {contract.name}, a part of this document."
+    tail = "`privet data check` tells whether this hospital's records fit it."
+    return [" ".join([head, *sentences, tail])]
+
+
+def _recoded(contract: DataContract) -> Iterator[str]:
+    for owner in owners_of(contract):
+        told = [text for entry in owner.values if (text := _counts_as(owner, entry.value))]
+        if told:
+            yield f"{owner.name}: {'; '.join(told)}."
+
+
+def _counts_as(owner: ContractAttribute | ContractClass, value: str) -> str:
+    entry = next(entry for entry in owner.values if entry.value == value)
+    parts = [
+        *([_listed(entry.texts)] if entry.texts else []),
+        *([f"all that begins with {_listed(entry.prefixes)}"] if entry.prefixes else []),
+        *(["everything else"] if entry.other else []),
+    ]
+    return f"{' and '.join(parts)} counts as {value}" if parts else ""
+
+
+def _units(contract: DataContract) -> Iterator[str]:
+    units = [f"{one.name} in {one.unit}" for one in contract.attributes if one.unit]
+    if units:
+        yield f"Units: {_listed(units)}."
+
+
+def _empty(contract: DataContract) -> Iterator[str]:
+    for policy, fate in _FATE.items():
+        names = [
+            one.name for one in contract.attributes if one.missing_policy == policy and one.missing_as is None
+        ]
+        if names:
+            yield f"Empty fields of {_listed(names)} are {fate}."
+    filled = [f"{one.name} ({one.missing_as})" for one in contract.attributes if one.missing_as is not None]
+    if filled:
+        yield f"Empty fields count as a number for {_listed(filled)}."
+    codes = sorted({code for one in contract.attributes for code in one.missing_codes})
+    if codes:
+        yield f"Read as empty in some columns: {_listed(codes)}."
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(texts) - _MANY
+    return ", ".join(texts[:_MANY]) + (f" and {more} more" if more > 0 else "")

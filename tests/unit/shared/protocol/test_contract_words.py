@@ -1,0 +1,61 @@
+"""A data contract in words: every recoding, unit and fate of empty fields that a steward approves."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from shared.contract.files import contract_of
+from shared.ids import AgentId
+from shared.protocol.contract_words import contract_words
+from shared.protocol.plain_words import words_of
+from tests.support.studies import document
+from tests.support.world import Parties
+
+CONTRACT: dict[str, Any] = {
+    "name": "heart",
+    "attributes": [
+        {
+            "name": "icd",
+            "kind": "category",
+            "values": [{"value": "heart", "prefixes": ["I2", "I5"]}, {"value": "other", "other": True}],
+            "missing_policy": "fractional",
+        },
+        {"name": "chol", "unit": "mg/dL", "kind": "number", "cuts": ["200"], "missing_codes": ["?", "0"]},
+        {
+            "name": "lactate",
+            "kind": "number",
+            "minimum": "0",
+            "maximum": "9",
+            "decimals": 1,
+            "missing_as": "2",
+        },
+    ],
+    "class": {
+        "name": "num",
+        "values": [{"value": "no", "texts": ["0"]}, {"value": "yes", "texts": ["1", "2"]}],
+    },
+}
+
+
+def test_all_that_is_done_to_texts_is_told() -> None:
+    (text,) = contract_words(contract_of(json.loads(json.dumps(CONTRACT)), "contract"))
+    for told in (
+        "data contract heart",
+        "icd: all that begins with I2, I5 counts as heart; everything else counts as other.",
+        "num: 0 counts as no; 1, 2 counts as yes.",
+        "Units: chol in mg/dL.",
+        "Empty fields of icd are sent down every branch in parts",
+        "Empty fields of chol are refused",
+        "Empty fields count as a number for lactate (2).",
+        "Read as empty in some columns: 0, ?.",
+    ):
+        assert told in text
+
+
+def test_a_study_without_a_contract_reads_as_before() -> None:
+    assert contract_words(None) == []
+    assert not any(
+        "data contract" in text
+        for text in words_of(document(Parties([AgentId(name) for name in ("h1", "h2", "h3")])))
+    )
