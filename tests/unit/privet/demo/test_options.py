@@ -10,12 +10,14 @@ from privet.demo.options import (
     Mode,
     check_mode,
     check_own_records,
+    check_pruning,
     height_of,
     hospital_count,
     parse_cuts,
     parse_max_depth,
 )
 from shared.errors import InputError
+from shared.tree.pruning import Pruning
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,11 @@ def test_mode_gain_ratio_has_a_height() -> None:
             height_of("gain-ratio", text, split_on_zero_gain=False)
     with pytest.raises(InputError, match="--split-on-zero-gain"):
         height_of("gain-ratio", "3", split_on_zero_gain=True)
+
+
+def test_pruning_is_of_mode_ppsdt() -> None:
+    """The secret modes open no counts by which a tree could be cut back."""
+    assert check_pruning(None, "id3") is None
+    assert check_pruning("pessimistic", "ppsdt") == Pruning("pessimistic")
+    with pytest.raises(InputError, match="gain-ratio"):
+        check_pruning("collapse", "gain-ratio")
