@@ -78,6 +78,9 @@ def draft(
     ] = None,
     cuts: Annotated[list[str] | None, _many("COLUMN=A,B,C", "Public cut points of a measurement")] = None,
     category: Annotated[list[str] | None, _many("COLUMN", "Its numbers are names, not measured")] = None,
+    number: Annotated[
+        list[str] | None, _many("COLUMN", "Its numbers are measured, however few they are")
+    ] = None,
     unit: Annotated[list[str] | None, _many("COLUMN=UNIT", "The unit, in UCUM")] = None,
     convert: Annotated[
         list[str] | None, _many("COLUMN:UNIT=FACTOR", "Numbers in that unit times FACTOR are in --unit")
@@ -125,6 +128,7 @@ def draft(
         conversions=pairs(convert, columns, "--convert"),
         descriptions=one_each(describe, columns, "--describe"),
         categories=tuple(table.find(reference, "--category").name for reference in category or ()),
+        numbers=tuple(table.find(reference, "--number").name for reference in number or ()),
         measured=measured,
     )
     if apply:
