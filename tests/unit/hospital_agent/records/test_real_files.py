@@ -143,3 +143,22 @@ def test_a_study_is_drafted_from_a_real_file() -> None:
 def test_identifiers_and_measurements_are_pointed_out(name: str, class_column: int, fault: str) -> None:
     with pytest.raises(InputError, match=f"{fault}.*--drop"):
         draft_schema([read(name)], class_column)
+
+
+def files_of_the_page() -> list[tuple[str, int]]:
+    """Every file that the folder's page lists, with its number of rows."""
+    if not is_available():
+        return []
+    lines = (line.split(" | ") for line in (DATA / "README.md").read_text(encoding="utf-8").splitlines())
+    rows = [(cells[0].lstrip("| "), cells[1], cells[2]) for cells in lines if len(cells) > 8]
+    return [(f"{folder}/{name}", int(count)) for folder, name, count in rows if count.isdecimal()]
+
+
+@pytest.mark.long
+def test_every_file_is_read_as_it_is_without_a_setting() -> None:
+    listed = files_of_the_page()
+    assert len(listed) >= 32
+    assert [(name, read(name).row_count) for name, _ in listed] == listed
+    tumor = read("primary-tumor/primary-tumor.arff").find("class", "class")
+    assert len(tumor.declared or ()) == 22
+    assert len(tumor.values) == 21
