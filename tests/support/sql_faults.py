@@ -4,7 +4,8 @@
     with failing_journal(hospital) as faults: ...       # an agent's
 
 A transaction is known by the code that began it and, where `anew`, by how many of jobs were committed before: then
-each step of a job fails at every fourth of its statements, commits included; what only reads fails by its code alone.
+each step of a job fails anew, an agent's at each of its statements, the cloud's at every fourth, commits included. What
+only reads fails by its code alone.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ Site = tuple[str, ...]
 _PLACE = "fault_place"
 _FRAMES = 3
 _STRIDE = 4
-"""Of a step of a job every fourth statement fails, beginning with another one at the next step."""
+"""Of a step of a job at the cloud every fourth statement fails, beginning with another one at the next step."""
 _START = "._check_own_certificate"
 """What an agent reads before it works, and may refuse to begin over."""
 
@@ -42,12 +43,15 @@ class SqlFaults:
     """`failed`: how many statements of each place in the code have failed. `is_on`: set False to end it.
 
     `rooms`: the packages whose code tells transactions apart; `anew`: a job's commit makes all places that write new.
+    `stride`: of such a place every so many statements. `records`: of an agent's log at the last commit.
     """
 
     rooms: tuple[str, ...]
     anew: bool
+    stride: int = 1
     is_on: bool = False
     commits: int = 0
+    records: int = 0
     failed: Counter[Site] = field(default_factory=Counter)
     _passed: Counter[tuple[Site, int]] = field(default_factory=Counter)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -62,7 +66,7 @@ class SqlFaults:
                 if any(name.endswith(_START) for name in site):
                     return False
                 key = site, self.commits if self.anew and writes else 0
-                stride = _STRIDE if self.anew and writes else 1
+                stride = self.stride if self.anew and writes else 1
                 victim = key[1] % stride + stride * self._passed[key]
                 place.update(site=site, count=0, key=key, victim=victim)
             due = bool(place["count"] == place["victim"])
@@ -86,7 +90,7 @@ class SqlFaults:
 @contextmanager
 def failing_database(database: Database, *, anew: bool = False) -> Iterator[SqlFaults]:
     """Statements and commits of a cloud's engine. On PostgreSQL the connection is gone with the statement."""
-    faults = SqlFaults(("cloud_service",), anew)
+    faults = SqlFaults(("cloud_service",), anew, _STRIDE)
 
     def execute(connection: Connection, _cursor: Any, statement: str, *_rest: Any) -> None:
         place = connection.info.setdefault(_PLACE, {})
@@ -148,8 +152,16 @@ def failing_journal(
             ):
                 raise _input_output_error()
             cursor = super().execute(statement, *values)
-            faults.commits += statement == "COMMIT"
+            if is_own and statement == "COMMIT":
+                self._note_commit()
             return cursor
+
+        def _note_commit(self) -> None:
+            """Of the agent itself and with new records in its log; others bring no job on, and come at every turn."""
+            with suppress(sqlite3.OperationalError):  # before the tables are there
+                found = int(super().execute("SELECT count(*) FROM audit").fetchone()[0])
+                faults.commits += found > faults.records
+                faults.records = found
 
     def failing(path: Any, *arguments: Any, **options: Any) -> sqlite3.Connection:
         if Path(path) == hospital.folder / JOURNAL_FILE:
