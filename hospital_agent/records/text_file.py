@@ -68,11 +68,14 @@ class Rewriting:
 
 @dataclass(frozen=True, slots=True)
 class Utf8Text:
-    """A path with the text. `line_ends`: names of those that the file had. `comments`: lines left out."""
+    """A path with the text. `line_ends`: names of those that the file had. `comments`: lines left out. `joined`: lines
+    that ended in blanks before their runs were made one.
+    """
 
     path: str
     line_ends: tuple[str, ...]
-    comments: int
+    comments: int = 0
+    joined: int = 0
 
 
 def find_encoding(path: Path, override: str | None, where: str) -> Encoding:
@@ -117,16 +120,16 @@ def utf8_copy(path: Path, encoding: str, where: str, rewriting: Rewriting) -> It
     if encoding == "utf-8" and not rewriting.join_blanks and not rewriting.comment and not has_pattern(path):
         ends = _line_ends(path)
         if len(ends) < 2 and "CR" not in ends:
-            yield Utf8Text(str(path), ends, 0)
+            yield Utf8Text(str(path), ends)
             return
     with private_file() as (stream, name):
         try:
             with path.open(encoding=encoding, newline=None) as text:
-                comments = _rewrite(text, stream, rewriting, where)
+                comments, joined = _rewrite(text, stream, rewriting, where)
                 ends = _names_of(text.newlines)
         except UnicodeError:
             raise _wrong_encoding(encoding, where) from None
-        yield Utf8Text(name, ends, comments)
+        yield Utf8Text(name, ends, comments, joined)
 
 
 def has_pattern(path: Path) -> bool:
@@ -153,20 +156,22 @@ def private_file() -> Iterator[tuple[BinaryIO, str]]:
             yield cast(BinaryIO, stream), stream.name
 
 
-def _rewrite(text: io.TextIOWrapper, stream: BinaryIO, rewriting: Rewriting, where: str) -> int:
-    """Returns: the number of comment lines."""
+def _rewrite(text: io.TextIOWrapper, stream: BinaryIO, rewriting: Rewriting, where: str) -> tuple[int, int]:
+    """Returns: the numbers of comment lines, and of lines whose blanks at the end went."""
     if rewriting.join_blanks or rewriting.comment:
-        comments = _rewrite_lines(text, stream, rewriting, where)
+        counts = _rewrite_lines(text, stream, rewriting, where)
     else:
-        comments = 0
+        counts = (0, 0)
         while chunk := text.read(_CHUNK_BYTES):
             stream.write(chunk.encode())
     stream.flush()
-    return comments
+    return counts
 
 
-def _rewrite_lines(text: io.TextIOWrapper, stream: BinaryIO, rewriting: Rewriting, where: str) -> int:
-    comments = 0
+def _rewrite_lines(
+    text: io.TextIOWrapper, stream: BinaryIO, rewriting: Rewriting, where: str
+) -> tuple[int, int]:
+    comments = joined = 0
     in_quotes = False
     for number, line in enumerate(text, start=1):
         if rewriting.comment and not in_quotes and line.lstrip().startswith(rewriting.comment):
@@ -176,8 +181,9 @@ def _rewrite_lines(text: io.TextIOWrapper, stream: BinaryIO, rewriting: Rewritin
             continue
         if rewriting.quote and line.count(rewriting.quote) % 2:
             in_quotes = not in_quotes
+        joined += rewriting.join_blanks and line.rstrip("\n").endswith((" ", "\t"))
         stream.write(((_BLANKS.sub(" ", line.strip()) + "\n") if rewriting.join_blanks else line).encode())
-    return comments
+    return comments, joined
 
 
 def _refuse_record(line: str, number: int, rewriting: Rewriting, where: str) -> None:

@@ -167,12 +167,11 @@ def _findings(
     if copy.comments:
         yield Finding("comment lines left out", copy.comments, "", "comment")
     yield Finding("header", layout.has_header, layout.why, "header")
-    if gaps.empty:
-        # Comments become empty lines in the copy.
-        yield Finding("empty lines left out", max(gaps.empty - copy.comments, 0))
-    if gaps.trailing_blanks:
-        yield Finding(
-            "lines that end in blanks", gaps.trailing_blanks, "blanks around fields are no part of them"
-        )
+    empty = gaps.empty - copy.comments  # comments become empty lines in the copy
+    if empty > 0:
+        yield Finding("empty lines left out", empty)
+    blanks = max(gaps.trailing_blanks, copy.joined)
+    if blanks:
+        yield Finding("lines that end in blanks", blanks, "blanks around fields are no part of them")
     if dropped:
         yield Finding("delimiter at the end of every line", True, "the empty column it makes is left out")

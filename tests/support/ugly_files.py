@@ -168,7 +168,11 @@ DELIMITERS = [
     good("semicolons", text(";"), found={"delimiter": ";"}),
     good("bars", text("|"), found={"delimiter": "|"}),
     good("blanks", text(" "), found={"delimiter": "blanks"}),
-    good("columns drawn up by blanks", text("    ", end="  \n"), found={"delimiter": "blanks"}),
+    good(
+        "columns drawn up by blanks",
+        text("    ", end="  \n"),
+        found={"delimiter": "blanks", "lines that end in blanks": 9},
+    ),
     good("a delimiter of their own", text("~"), settings={"delimiter": "~"}),
     good("tab by name", text("\t"), settings={"delimiter": "tab"}),
     bad(
