@@ -1,0 +1,232 @@
+"""`AsyncClient`: the methods of `Client`, to await; of asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar, Unpack
+
+import httpx
+import stamina
+
+from privet.client import calls, conversations
+from privet.client.access import Access
+from privet.client.answers import (
+    Event,
+    Hospital,
+    Job,
+    JobSummary,
+    Me,
+    Prediction,
+    PublishedTree,
+    Result,
+    Study,
+    StudySummary,
+)
+from privet.client.calls import Call
+from privet.client.carrying import (
+    Patience,
+    answer_of,
+    check_length,
+    connection,
+    given_up,
+    request_of,
+    retries,
+    unanswered,
+)
+from privet.client.conversations import Pause, Progress, Steps
+from privet.client.errors import BusyError, UnreachableError
+from privet.client.rules import JobRules, StudyRules
+from shared.errors import PrivetError
+from shared.tree.schema import Schema
+
+T = TypeVar("T")
+
+
+class AsyncClient:
+    """A cloud's people's API, as one token may use it. Use as an asynchronous context manager, or `close` it.
+
+    Every method raises ApiError (refused), BusyError and UnreachableError (once the patience is over), and
+    UnexpectedAnswerError. What must not be done twice is repeated only where it was certainly not done, and else raises
+    OutcomeUnknownError.
+    """
+
+    def __init__(self, access: Access, patience: Patience | None = None) -> None:
+        self.access = access
+        self._patience = patience or Patience()
+        self._http = httpx.AsyncClient(**connection(access))
+
+    @classmethod
+    def from_token(
+        cls,
+        url: str,
+        token: str,
+        *,
+        ca_file: str | Path | None = None,
+        patience: Patience | None = None,
+    ) -> Self:
+        """A client for the cloud at `url`. Args: ca_file: PEM, for a private certificate authority."""
+        return cls(Access(url, token, None if ca_file is None else Path(ca_file)), patience)
+
+    @classmethod
+    def from_environment(cls, patience: Patience | None = None) -> Self:
+        """By PRIVET_CLOUD_URL, PRIVET_TOKEN or PRIVET_TOKEN_FILE, and PRIVET_CA_FILE where one is needed."""
+        return cls(Access.from_environment(), patience)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"<{type(self).__name__} of {self.access.url}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A connection has no copies: `sklearn.base.clone` of an estimator with a client keeps the client."""
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """A pickle would hold the token."""
+        raise TypeError("a client holds a token and is not pickled; make a new one where it is needed")
+
+    async def me(self) -> Me:
+        """Whose token it is, and what it permits."""
+        return await self._call(calls.me())
+
+    async def hospitals(self) -> tuple[Hospital, ...]:
+        """Every registered hospital."""
+        return await self._call(calls.hospitals())
+
+    async def studies(self) -> tuple[StudySummary, ...]:
+        """Every study that this token sees."""
+        return await self._call(calls.studies())
+
+    async def study(self, study_id: str) -> Study:
+        """A study with its rules, their meaning, and each hospital's answer."""
+        return await self._call(calls.study(study_id))
+
+    async def create_study(
+        self, study_id: str, question: str, schema: Schema | Mapping[str, Any], **rules: Unpack[StudyRules]
+    ) -> StudySummary:
+        """Show a study to the hospitals that it invites. A study is never changed; the same again is answered alike."""
+        return await self._call(calls.create_study(study_id, question, schema, rules))
+
+    async def close_study(self, study_id: str) -> Study:
+        """The study takes no more jobs, for good."""
+        return await self._call(calls.close_study(study_id))
+
+    async def start_job(self, study_id: str, **rules: Unpack[JobRules]) -> Job:
+        """Invite a study's hospitals to grow one tree, or to count."""
+        return await self._call(calls.start_job(study_id, rules))
+
+    async def jobs(self, *, study: str | None = None, state: str | None = None) -> tuple[JobSummary, ...]:
+        """All jobs, or those of a study or in a state, from the newest on."""
+        return await self._run(conversations.job_pages(study, state))
+
+    async def job(self, job_id: str) -> Job:
+        """A job in full: its state, its members' answers, whom it waits for (`waiting`), and what it has cost."""
+        return await self._call(calls.job(job_id))
+
+    async def cancel(self, job_id: str) -> Job:
+        """End a job without a tree. One that is cancelled already is shown as it is."""
+        return await self._run(conversations.cancel(job_id))
+
+    async def events(self, job_id: str, *, after: int = 0) -> AsyncIterator[Event]:
+        """A job's story as it happens, up to its end. Args: after: the id of the last event that is known."""
+        while True:
+            found = await self._run(conversations.next_events(job_id, after))
+            for event in found:
+                yield event
+            if conversations.is_last(found) or (not found and (await self.job(job_id)).is_over):
+                return
+            after = found[-1].id if found else after
+
+    async def wait(
+        self, job_id: str, *, timeout: float | None = None, progress: Progress | None = None
+    ) -> Job:
+        """Until a job is done. Args: progress: is called with each event; `print` will do.
+
+        Raises: JobFailedError: it ended without a tree. JobTimeoutError: not over after `timeout` seconds.
+        """
+        return await self._run(conversations.wait(job_id, timeout, progress))
+
+    async def wait_for_result(
+        self, job_id: str, *, timeout: float | None = None, progress: Progress | None = None
+    ) -> Result:
+        """Until every hospital of a job has attested its tree. Raises: as `wait`."""
+        return await self._run(conversations.wait_for_result(job_id, timeout, progress))
+
+    async def result(self, job_id: str) -> Result:
+        """Who attested which tree."""
+        return await self._call(calls.result(job_id))
+
+    async def tree(self, job_id: str) -> PublishedTree:
+        """The tree, where its study publishes it. Raises: NotPublishedError: it does not, or not yet."""
+        return await self._call(calls.tree(job_id))
+
+    async def predict(self, job_id: str, record: Mapping[str, str | int | float | None]) -> Prediction:
+        """The published tree's answer. The record goes to the cloud: never send a patient's."""
+        return await self._call(calls.predict(job_id, record))
+
+    async def ledger(self, job_id: str) -> dict[str, Any]:
+        """Who learned what by a job, at most and in fact."""
+        return await self._call(calls.ledger(job_id))
+
+    async def dossier(self, study_id: str) -> dict[str, Any]:
+        """Everything about a study for an ethics board."""
+        return await self._call(calls.dossier(study_id))
+
+    async def audit(self, job_id: str) -> bytes:
+        """A job's log as signed lines, for `privet audit verify`."""
+        return await self._call(calls.audit(job_id))
+
+    async def _run(self, steps: Steps[T]) -> T:
+        answer: Any = None
+        refused: PrivetError | None = None
+        while True:
+            try:
+                step = steps.send(answer) if refused is None else steps.throw(refused)
+            except StopIteration as end:
+                done: T = end.value
+                return done
+            answer = refused = None
+            if isinstance(step, Pause):
+                await asyncio.sleep(step.seconds)
+                continue
+            try:
+                answer = await self._call(step)
+            except PrivetError as error:
+                refused = error
+
+    async def _call(self, call: Call[T]) -> T:
+        try:
+            async for attempt in stamina.retry_context(**retries(call, self._patience)):
+                with attempt:
+                    return await self._once(call)
+        except (BusyError, UnreachableError) as error:
+            raise given_up(call, error) from None
+        raise AssertionError("attempts end with an answer or an error")
+
+    async def _once(self, call: Call[T]) -> T:
+        try:
+            response = await self._http.send(request_of(self._http, call, self._patience), stream=True)
+            try:
+                body = bytearray()
+                async for piece in response.aiter_bytes():
+                    body += piece
+                    check_length(len(body))
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            raise unanswered(self.access, error) from None
+        return answer_of(call, response.status_code, response.headers, bytes(body))
