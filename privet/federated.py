@@ -1,0 +1,291 @@
+"""A tree that hospitals grow together, in scikit-learn's manner: `FederatedTreeClassifier(client, "fever").fit()`.
+
+`fit` starts a job in the federation and waits for its tree. No records are passed: they stay at the hospitals.
+`simulate` grows the same tree in this process from records that need no protection. Needs the extra `sklearn`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from html import escape
+from pathlib import Path
+from typing import Any, Final, Self
+
+from pydantic import ValidationError
+
+from privet.client.answers import Job
+from privet.client.blocking import Client
+from privet.client.conversations import Progress
+from privet.client.rules import Criterion, JobRules, Mode
+from privet.estimator import PrivetTreeClassifier
+from privet.simulating import grow_pooled
+from shared.errors import InputError
+from shared.export.document import read_document
+from shared.export.subject import Origin, Subject
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.pruning import Pruning
+from shared.tree.schema import Schema
+from shared.wire.base import describe
+from shared.wire.growing import PruningSpec
+
+_READ: Final = "trees:read"
+_START: Final = "jobs:write"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A tree's picture: notebooks show it, `save` writes it, `text` is the SVG file."""
+
+    text: str = field(repr=False)
+
+    @property
+    def element(self) -> str:
+        """The SVG alone, as it stands inside a page."""
+        return self.text[self.text.index("<svg") :]
+
+    def _repr_svg_(self) -> str:
+        return self.element
+
+    def save(self, path: str | Path) -> None:
+        """Write the SVG to a file."""
+        Path(path).write_text(self.text, encoding="utf-8")
+
+
+class FederatedTreeClassifier(PrivetTreeClassifier):
+    """A decision tree grown by the hospitals of a study.
+
+    Parameters, whose defaults are the protocol's:
+        client: a `privet.client.Client`. study: its id.
+        mode, criterion, min_node, min_child, max_depth, split_on_zero_gain, min_gain, class_weights, pruning,
+        selection, invited: rules of the job, as the cloud's description of its API has them; a study may be stricter.
+        timeout: seconds that `fit` waits, None for as long as it takes. progress: called with each event of the job.
+
+    Attributes: `job_`: the job's id; after `simulate` there is none. `tree_`: its places, schema and hash
+        (`shared.export.subject.Subject`).
+        `classes_`, `feature_names_in_`, `n_features_in_`: as in scikit-learn.
+
+    A published tree has no counts, so after `fit` there is no `predict_proba`; hospitals have it
+    (`privet agent export --format sklearn`). A pickle holds the tree and neither the client nor its token.
+    """
+
+    def __init__(
+        self,
+        client: Client | None = None,
+        study: str | None = None,
+        *,
+        mode: Mode = "ppsdt",
+        criterion: Criterion = "information-gain",
+        min_node: int = 10,
+        min_child: int = 5,
+        max_depth: int | None = 8,
+        split_on_zero_gain: bool = False,
+        min_gain: str | None = None,
+        class_weights: Mapping[str, int] | None = None,
+        pruning: Mapping[str, Any] | None = None,
+        selection: Mapping[str, Any] | None = None,
+        invited: Sequence[str] | None = None,
+        timeout: float | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.client = client
+        self.study = study
+        self.mode = mode
+        self.criterion = criterion
+        self.min_node = min_node
+        self.min_child = min_child
+        self.max_depth = max_depth
+        self.split_on_zero_gain = split_on_zero_gain
+        self.min_gain = min_gain
+        self.class_weights = class_weights
+        self.pruning = pruning
+        self.selection = selection
+        self.invited = invited
+        self.timeout = timeout
+        self.progress = progress
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """The estimator of an exported file, ready to predict. Raises: ValueError: not such a file."""
+        return cls()._take(PrivetTreeClassifier.load(path).walk_.subject)
+
+    def fit(self, X: Any = None, y: Any = None) -> Self:  # noqa: N803 - scikit-learn's names
+        """Have the study's hospitals grow a tree, and wait for it.
+
+        Nothing is learned from X and y and nothing of them is sent: the records are the hospitals'. Where X is given,
+        it is checked to have the study's columns, so that the estimator can stand in a pipeline.
+        Interrupted or out of time, the job goes on, and `attach(estimator.job_)` waits for it again.
+        Raises: InputError: no client, no study, or this person could not see the tree; no job is started then.
+            JobFailedError, JobTimeoutError, ApiError and the others of `privet.client`. ValueError: X is of another
+            form.
+        """
+        client, study = self._asked()
+        self._check_sight(client, study)
+        self._forget()
+        self.job_ = client.start_job(study, **self._rules()).id
+        self._follow(client, self.job_)
+        if X is not None:
+            self._columns(X)
+        return self
+
+    def attach(self, job: str) -> Self:
+        """Wait for a job that was started before, and become its tree. Raises: as `fit`."""
+        client, _ = self._asked(needs_study=False)
+        self._forget()
+        self.job_ = job
+        return self._follow(client, job)
+
+    def simulate(self, frames: Iterable[Any], schema: Schema | Mapping[str, Any] | None = None) -> Self:
+        """Become the tree that a job with these parameters grows from these records, without a federation.
+
+        The records are pooled in this process: only for those that need no protection.
+        Args: frames: a data frame for each hospital. schema: by default that of the study.
+        Raises: InputError: no schema, a parameter out of its range, a column or a value that does not fit.
+        """
+        found = self._schema(schema)
+        rules = self._growth_rules(found)
+        tree = grow_pooled(frames, found, rules, self.mode)
+        self._forget()
+        return self._take(Subject.prepare(tree, found, "counts", Origin(study=self.study or "")))
+
+    def plot(self) -> Picture:
+        """The tree's picture. Raises: NotFittedError."""
+        return Picture(self.export("svg").decode())
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803
+        """The parameters, or the tree once there is one."""
+        if hasattr(self, "walk_"):
+            return super().__repr__(N_CHAR_MAX)
+        return str(super(PrivetTreeClassifier, self).__repr__(N_CHAR_MAX))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a tree; that a job was started is not enough."""
+        return hasattr(self, "walk_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what holds a token or belongs to this process."""
+        return {**super().__getstate__(), "client": None, "progress": None}
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """What a notebook shows: the picture, once there is a tree."""
+        if hasattr(self, "walk_"):
+            return {"text/plain": repr(self), "text/html": self.plot().element}
+        return {"text/plain": repr(self), "text/html": f"<pre>{escape(repr(self))}</pre>"}
+
+    def _asked(self, *, needs_study: bool = True) -> tuple[Client, str]:
+        if not isinstance(self.client, Client):
+            raise InputError(
+                f"expected a privet.client.Client, got {type(self.client).__name__}",
+                where="client",
+                remedy="For example: FederatedTreeClassifier(Client.from_environment(), study='fever').",
+            )
+        if needs_study and not self.study:
+            raise InputError("expected the id of a study", where="study", remedy="See client.studies().")
+        return self.client, self.study or ""
+
+    def _check_sight(self, client: Client, study: str) -> None:
+        """Before hospitals are asked to work: whether this person can start the job, and see what comes of it."""
+        held = client.me().permissions
+        lacking = [permission for permission in (_START, _READ) if permission not in held]
+        if lacking:
+            raise InputError(
+                f"this token lacks {' and '.join(lacking)}, which `fit` needs",
+                where="client",
+                remedy="Ask for a token with the roles coordinator and analyst.",
+            )
+        if not client.study(study).publish_tree:
+            raise InputError(
+                f"study {study} does not publish its tree: hospitals alone have it, and no job was started",
+                where="study",
+                remedy="Start the job with client.start_job, and ask a hospital for `privet agent export "
+                "--format sklearn`, which PrivetTreeClassifier.load reads; or have the hospitals approve a study "
+                "that is created with publish_tree=True.",
+            )
+
+    def _rules(self) -> JobRules:
+        rules = JobRules(
+            mode=self.mode,
+            criterion=self.criterion,
+            min_node=self.min_node,
+            min_child=self.min_child,
+            max_depth=self.max_depth,
+            split_on_zero_gain=self.split_on_zero_gain,
+        )
+        if self.min_gain is not None:
+            rules["min_gain"] = self.min_gain
+        if self.class_weights is not None:
+            rules["class_weights"] = dict(self.class_weights)
+        if self.pruning is not None:
+            rules["pruning"] = dict(self.pruning)
+        if self.selection is not None:
+            rules["selection"] = dict(self.selection)
+        if self.invited is not None:
+            rules["invited"] = list(self.invited)
+        return rules
+
+    def _follow(self, client: Client, job_id: str) -> Self:
+        client.wait_for_result(job_id, timeout=self.timeout, progress=self.progress)
+        return self._take(read_document(client.tree(job_id).document | _origin(client.job(job_id))))
+
+    def _take(self, subject: Subject) -> Self:
+        names = [attribute.name for attribute in subject.schema.attributes]
+        self.take_tree(subject, subject.schema.classes, feature_names=names)
+        self.tree_ = subject
+        return self
+
+    def _forget(self) -> None:
+        """A job that fails leaves no tree of another one behind."""
+        for name in ("job_", "tree_", "walk_", "classes_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+
+    def _schema(self, given: Schema | Mapping[str, Any] | None) -> Schema:
+        if given is not None:
+            return given if isinstance(given, Schema) else Schema.from_json(given)
+        if self.client is None or self.study is None:
+            raise InputError(
+                "expected a schema",
+                where="schema",
+                remedy="Give one, or a client and a study whose schema is taken.",
+            )
+        return self.client.study(self.study).schema
+
+    def _growth_rules(self, schema: Schema) -> GrowthRules:
+        weights = self.class_weights
+        unknown = [label for label in weights or {} if label not in schema.classes]
+        if unknown:
+            raise InputError(f"the schema has no class {unknown[0]!r}", where="class_weights")
+        if self.selection is not None:
+            raise InputError(
+                "which records are held out is drawn by each hospital's own key",
+                where="selection",
+                remedy="Leave it out, and hold records of the frames out yourself.",
+            )
+        return GrowthRules(
+            criterion=self.criterion,
+            min_node=self.min_node,
+            min_child=self.min_child,
+            max_depth=self.max_depth,
+            split_on_zero_gain=self.split_on_zero_gain,
+            min_gain=Fraction(self.min_gain or 0),
+            class_weights=None if not weights else tuple(weights.get(label, 1) for label in schema.classes),
+            pruning=None if self.pruning is None else _pruning(self.pruning),
+        )
+
+
+def _pruning(given: Mapping[str, Any]) -> Pruning:
+    """As a job's rules have it: exact numbers come as texts. Raises: InputError."""
+    try:
+        said = PruningSpec.model_validate(given).model_dump(exclude_none=True)
+    except ValidationError as error:
+        raise InputError(describe(error), where="pruning") from None
+    exact: dict[str, Any] = {name: Fraction(said[name]) for name in ("confidence", "alpha") if name in said}
+    return Pruning(**said | exact)
+
+
+def _origin(job: Job) -> dict[str, Any]:
+    """The header of what is exported."""
+    when = datetime.fromtimestamp(job.finished or job.created, UTC).date().isoformat()
+    hospitals = [member.id for member in job.members if member.in_roster]
+    return {"study": job.study, "job": job.id, "date": when, "hospitals": hospitals}
