@@ -17,8 +17,8 @@ from typing import Annotated, Final
 import typer
 
 PREFIX: Final = "PRIVET_CLOUD_"
-OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS", "KEY_FILE")
-"""Names behind the prefix that say where something is."""
+OTHER_VARIABLES: Final = ("FOLDER", "CONFIG", "SECRETS", "KEY_FILE", "URL")
+"""Names behind the prefix that say where something is; the URL is for `privet.client`."""
 SETTINGS_FILE: Final = "cloud.toml"
 SECRETS_FOLDER: Final = "secrets"
 DEFAULT_FOLDER: Final = Path("/var/lib/privet/cloud")
