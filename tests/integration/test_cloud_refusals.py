@@ -347,7 +347,9 @@ def test_an_abort_behind_another_message_than_the_one_taken_ends_the_job(
     document = cloud.people.get(f"/v1/jobs/{envelope.job}").json()
     assert (document["state"], document["failure"]) == ("FAILED", "history_lost")
     with cloud.services.database.read() as connection:
-        kept = connection.exec_driver_sql("SELECT second_raw FROM evidence ORDER BY id DESC LIMIT 1").scalar_one()
+        kept = connection.exec_driver_sql(
+            "SELECT second_raw FROM evidence ORDER BY id DESC LIMIT 1"
+        ).scalar_one()
     assert bytes(kept) == given_up.raw
 
 
