@@ -29,7 +29,10 @@ def write_cloud_settings(folder: Path, port: int, options: DemoOptions) -> None:
 def write_agent_settings(
     folder: Path, hospital: HospitalData, cloud_url: str, port: int, options: DemoOptions
 ) -> None:
-    """`agent.toml` and `policy.toml`: this hospital's records, and a policy that takes exactly this demo's job."""
+    """`agent.toml` and `policy.toml`: this hospital's records, and a policy that takes exactly this demo's job.
+
+    In a playground it takes any study within the rules.
+    """
     lines = [
         "# Written by `privet demo`.",
         f"id = {_text(hospital.id)}",
@@ -69,7 +72,7 @@ def _policy_lines(options: DemoOptions) -> Sequence[str]:
         f"min_node = {rules.min_node}",
         f"min_child = {rules.min_child}",
         f"max_depth = {rules.max_depth or 0}",
-        f"studies = [{_text(STUDY)}]",
+        "allow_publish_tree = true" if options.is_playground else f"studies = [{_text(STUDY)}]",
         f"allow_paper_profile = {_flag(options.profile == 'paper')}",
         f"allow_secret_modes = {_flag(options.is_secret)}",
         *(["max_epsilon = 1000000"] if options.noise_sigma else []),

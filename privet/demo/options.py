@@ -33,6 +33,7 @@ class DemoOptions:
     `keep`: where the federation's files stay afterwards. `direct`: compute parties connect to one another, past the
     cloud. `noise_sigma`: deviation of the noise on each sum, a decimal number; None for exact sums. `key_mode`: whether
     each hospital holds the whole Paillier key, or a share with which all of them together open a sum.
+    `is_playground`: the hospitals take any study within the rules, and its tree may be published.
     """
 
     files: tuple[Path, ...] = ()
@@ -50,6 +51,7 @@ class DemoOptions:
     stay: bool = False
     direct: bool = False
     noise_sigma: str | None = None
+    is_playground: bool = False
 
     @property
     def is_secret(self) -> bool:
