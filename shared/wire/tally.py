@@ -14,7 +14,8 @@ from shared.wire.base import Hex16, Hex32, WireModel, is_absent
 
 MAX_PARTS: Final = 20
 """So that no two selections of one seed and number of parts differ by less than a twentieth of the records."""
-MAX_PLACES: Final = 2**18
+MAX_PLACES: Final = 255 * 1024
+"""As many as the schema of an evaluation can name: most attributes, each with most values but one for the others."""
 
 TallyKind = Literal["evaluation", "histogram"]
 Use = Literal["train", "test"]

@@ -16,7 +16,8 @@ from shared.tree.counting import count_rows
 from shared.tree.frontier import root_node
 from shared.tree.schema import Schema
 from shared.tree.tallying import TallyGrowth, tables_of
-from shared.wire.manifest import MAX_VALUES, ClassSpec, SchemaSpec
+from shared.wire.manifest import MAX_ATTRIBUTES, MAX_VALUES, ClassSpec, SchemaSpec
+from shared.wire.tally import MAX_PLACES, TallySpec
 from tests.protocol.test_simulation import NAMES, PATTERNS, SCHEMA
 from tests.support.ledgers import course_so_far, exceeding, listen
 from tests.support.threshold_keys import dealt
@@ -106,6 +107,12 @@ def test_places_beyond_one_attribute_are_parted_and_put_together_again(places: i
     nested = [[[next(cells) for _ in LABELS] for _ in a.values] for a in schema.attributes]
     expected = [tuple((place % 3 + 1) * (place % 3 == c) for c in range(3)) for place in range(places)]
     assert counts_by_place(tables_of(schema, nested), places) == expected
+
+
+def test_every_number_of_places_that_a_manifest_can_name_has_a_schema() -> None:
+    assert len(evaluation_schema(TARGET, MAX_PLACES).attributes) == MAX_ATTRIBUTES
+    with pytest.raises(ValueError, match="places"):
+        TallySpec(kind="evaluation", model="ab" * 16, tree_sha256="cd" * 32, places=MAX_PLACES + 1)
 
 
 def test_the_places_are_named_apart_from_the_class() -> None:
