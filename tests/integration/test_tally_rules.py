@@ -101,8 +101,6 @@ def test_too_few_records_end_a_tally_and_leave_nothing(tmp_path: Path) -> None:
         assert statuses == {JobStatus.COMPLETE}, "declining by the job's number would tell the hospital's"
         for name in THREE:
             federation.hospitals[name].allow(OPEN_POLICY.replace("min_child = 1", "min_child = 30"))
-        for hospital in federation.hospitals.values():
-            hospital.allow(OPEN_POLICY.replace("min_child = 1", "min_child = 30"))
         _, statuses, reasons = ended(federation, study, THREE, selection=HELD_OUT, min_child=30)
         assert statuses == {JobStatus.DECLINED}
         assert all("too few on one side" in reason for reason in reasons)
