@@ -1,7 +1,7 @@
 """Several hospitals' drafts to one contract, in which nobody can see who gave what.
 
-Values, texts and columns are the union of the drafts' in sorted order, so the result does not depend on the drafts'
-order. Where drafts contradict one another, a person has to decide: that is an error which names the column.
+Values, texts and columns are the union of the drafts' in sorted order, and attributes stand in the order that all drafts
+agree on, else sorted by name; so the result does not depend on the drafts' order. Where drafts contradict one another, a person has to decide: that is an error which names the column.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ _LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the o
 
 
 def merge(drafts: Sequence[DataContract]) -> DataContract:
-    """The contract of all drafts; attributes in the order of their names.
+    """The contract of all drafts; attributes in their common order, which also decides between tied ones.
 
     Raises: InputError: no draft, or two that contradict each other.
     """
     if not drafts:
         raise InputError("no drafts to merge", where="drafts", remedy="Name one draft for each hospital.")
-    names = {attribute.name for draft in drafts for attribute in draft.attributes}
-    merged = [_attribute(name, [_named(draft, name) for draft in drafts]) for name in sorted(names)]
+    merged = [_attribute(name, [_named(draft, name) for draft in drafts]) for name in _order(drafts)]
     contract = DataContract(
         name=_agreed((draft.name for draft in drafts), "name", "contract"),
         title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
@@ -46,6 +45,12 @@ def merge(drafts: Sequence[DataContract]) -> DataContract:
     )
     schema_of_contract(contract)
     return contract
+
+
+def _order(drafts: Sequence[DataContract]) -> Sequence[str]:
+    """One order where the drafts have one; it then tells nothing of a single hospital."""
+    orders = {tuple(attribute.name for attribute in draft.attributes) for draft in drafts}
+    return sorted({name for order in orders for name in order}) if len(orders) > 1 else orders.pop()
 
 
 def _named(draft: DataContract, name: str) -> ContractAttribute:

@@ -228,9 +228,16 @@ def test_merging_is_the_same_in_every_order(drafts: list[tuple[set[str], set[str
     results = {merge(list(order)).canonical() for order in itertools.permutations(made)}
     assert len(results) == 1
     merged = merge(made)
-    listed = [entry.value for entry in merged.attributes[1].values]
+    listed = [entry.value for entry in merged.attributes[0].values]
     assert sorted(listed) == sorted(set().union(*(values for values, _, _ in drafts)))
     assert merge([merged, merged]) == merged
+
+
+def test_attributes_keep_the_order_that_all_drafts_have_and_no_other() -> None:
+    """It decides between tied attributes, so it is the file's where all hospitals have the same file."""
+    assert [one.name for one in merge([contract(SEX, GRADE)] * 3).attributes] == ["sex", "grade"]
+    drafts = [contract(SEX, GRADE), contract(SEX, GRADE), contract(GRADE, SEX)]
+    assert [one.name for one in merge(drafts).attributes] == ["grade", "sex"]
 
 
 def test_a_value_that_is_a_spelling_elsewhere_becomes_that_spelling() -> None:
