@@ -45,7 +45,7 @@ class Selector:
         if min(np.count_nonzero(testing), np.count_nonzero(~testing)) < self.least:
             raise InputError(
                 "parting these records for training and testing leaves too few on one side "
-                f"(each needs at least {self.least}, the job's min_child)",
+                f"(each needs at least {self.least}, min_child of the policy)",
                 where="records",
                 remedy="Have the job part them otherwise, or take part without a selection.",
             )

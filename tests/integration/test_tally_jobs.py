@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from cloud_service.service import tallying
 from hospital_agent.journal import JobStatus
 from privet.__main__ import run
 from shared.tree.model import Leaf, Split, Tree
+from shared.wire.tally import SelectionSpec
 from tests.integration.test_agent_jobs import agent, write_rows
 from tests.support.clinic import CLASSES, NAMES, ROWS, SCHEMA
 from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
@@ -136,6 +138,22 @@ def test_what_is_not_allowed_is_declined_or_refused(federation: LocalFederation,
     refused = federation.wait(small, HOSPITALS)
     assert {entry.status for entry in refused.values()} <= {JobStatus.DECLINED, JobStatus.FAILED}
     assert any("fewer places than the tree" in str(entry.reason) for entry in refused.values())
+
+
+@pytest.mark.long
+def test_a_cloud_that_passes_other_records_for_held_out_is_declined(
+    federation: LocalFederation, study: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = finished(federation, study, selection=HELD_OUT)
+    whole = finished(federation, study)
+    fresh = SelectionSpec.model_validate({**HELD_OUT, "seed": "b2" * 16, "use": "test"})
+    kept = SelectionSpec.model_validate({**HELD_OUT, "use": "test"})
+    for model, parted in ((grown, fresh), (whole, kept), (grown, kept.model_copy(update={"parts": 5}))):
+        monkeypatch.setattr(tallying, "_records_of", lambda *_, parted=parted: parted)
+        job = federation.cloud.job("clinic", tally={"kind": "evaluation", "model": model})
+        entries = federation.wait(job, HOSPITALS)
+        assert {entry.status for entry in entries.values()} <= {JobStatus.DECLINED, JobStatus.FAILED}
+        assert any("parts the records otherwise" in str(entry.reason) for entry in entries.values())
 
 
 def test_held_out_records_and_those_grown_on_make_up_the_pooled_table(
