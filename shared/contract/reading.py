@@ -98,16 +98,15 @@ def other_names(contract: DataContract) -> dict[str, str]:
 
 def _value_reader(owner: ContractAttribute | ContractClass, where: str) -> Read:
     known = texts_of(owner.values, owner.spelling)
-    prefixes = sorted(
-        ((prefix, entry.value) for entry in owner.values for prefix in entry.prefixes),
-        key=lambda pair: -len(pair[0]),
-    )
+    begun = {prefix: entry.value for entry in owner.values for prefix in entry.prefixes}
+    lengths = sorted({len(prefix) for prefix in begun}, reverse=True)
     rest = next((entry.value for entry in owner.values if entry.other), None)
 
     def read(text: str) -> str:
         found = known.get(as_spelled(text, owner.spelling))
         if found is None:
-            found = next((value for prefix, value in prefixes if text.strip().startswith(prefix)), rest)
+            starts = (text.strip()[:length] for length in lengths)
+            found = next((begun[start] for start in starts if start in begun), rest)
         if found is None:
             raise BrokenRuleError(
                 Rule.UNKNOWN,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -100,19 +101,36 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
                     where=where,
                     remedy="List each text once, under one value.",
                 )
+    begun: dict[str, str] = {}
+    for entry in owner.values:
+        for prefix in entry.prefixes:
+            if begun.setdefault(prefix, entry.value) != entry.value:
+                raise InputError(
+                    f"what begins with {prefix!r} means {begun[prefix]!r} and {entry.value!r}",
+                    where=where,
+                    remedy="List each prefix once, under one value.",
+                )
     if len({entry.value for entry in owner.values}) != len(owner.values):
         raise InputError("a value is listed twice", where=where, remedy="List each value once.")
 
 
 def _check_lines(contract: DataContract) -> None:
-    lines = [contract.title, contract.class_.description, *(entry.reason for entry in contract.excluded)]
-    for attribute in contract.attributes:
-        lines += [attribute.description, attribute.unit]
-    for owner in owners_of(contract):
-        lines += [entry.meaning for entry in owner.values]
-    if not all(map(is_plain_line, lines)):
+    """Of all texts: stewards read them on terminals and pages before they approve."""
+    if not all(map(is_plain_line, _texts(contract))):
         raise InputError(
-            "a title, description, unit, meaning or reason is one line without control characters",
+            "each text of a contract is one line without control characters and direction overrides",
             where="contract",
             remedy="Write it anew on one line.",
         )
+
+
+def _texts(contract: DataContract) -> Iterator[str]:
+    yield contract.title
+    for excluded in contract.excluded:
+        yield from (excluded.column, excluded.reason)
+    for attribute in contract.attributes:
+        yield from (attribute.unit, *attribute.missing_codes, *(one.unit for one in attribute.conversions))
+    for owner in owners_of(contract):
+        yield from (owner.name, owner.description, *owner.columns)
+        for entry in owner.values:
+            yield from (entry.value, entry.meaning, *entry.texts, *entry.prefixes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from shared.contract.files import contract_of
 from shared.contract.merging import merge
 from shared.contract.reading import BrokenRuleError, Rule, attribute_reader, readers
-from shared.contract.schema import schema_of_contract
+from shared.contract.schema import check_contract, schema_of_contract
 from shared.errors import InputError
 from shared.wire.contract import ContractAttribute, DataContract
 
@@ -274,3 +275,51 @@ def test_drafts_that_read_one_text_differently_are_refused() -> None:
     other = {**SEX, "values": [{"value": "female"}, {"value": "male", "texts": ["w"]}]}
     with pytest.raises(InputError, match="different values"):
         merge([contract(SEX), contract(other)])
+
+
+UNSAFE = ("\x1b[2J", "two\nlines", "\u202eback")
+
+
+@pytest.mark.parametrize("text", UNSAFE)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        lambda text: {"values": [{"value": "a", "texts": [text]}]},
+        lambda text: {"values": [{"value": "a", "prefixes": [text]}]},
+        lambda text: {"missing_codes": [text]},
+        lambda text: {"columns": [text]},
+        lambda text: {
+            "kind": "number",
+            "values": [],
+            "cuts": ["1"],
+            "conversions": [{"unit": text, "factor": "2"}],
+        },
+    ],
+)
+def test_no_text_of_a_contract_can_steer_the_terminal_of_who_approves_it(changes: Any, text: str) -> None:
+    with pytest.raises(InputError, match="one line without control characters"):
+        check_contract(_with_column(changes(text)))
+
+
+def test_a_prefix_means_one_value_and_the_longest_wins_among_many() -> None:
+    twice = [{"value": "a", "prefixes": ["I2"]}, {"value": "b", "prefixes": ["I2"]}]
+    with pytest.raises(InputError, match="means 'a' and 'b'"):
+        check_contract(_with_column({"values": twice}))
+    many = [
+        {"value": f"v{value}", "prefixes": [f"{value:03d}{code:05d}" for code in range(4096)]}
+        for value in range(100)
+    ]
+    whole = {"value": "whole", "prefixes": ["042"]}
+    read = readers(_with_column({"values": [*many, whole]}))["d"]
+    assert (read("04204095.9"), read("0429"), read(" 042")) == ("v42", "whole", "whole")
+    begun = time.process_time()
+    for number in range(2000):
+        with pytest.raises(BrokenRuleError):
+            read(f"none {number}")
+    assert time.process_time() - begun < 2, "each of a column's texts would be held against every prefix"
+
+
+def _with_column(changes: dict[str, Any]) -> DataContract:
+    column = {"name": "d", "kind": "category", "values": [{"value": "a"}]} | changes
+    target = {"name": "y", "values": [{"value": "0"}, {"value": "1"}]}
+    return DataContract.model_validate({"name": "c", "attributes": [column], "class": target})
