@@ -49,9 +49,8 @@ def test_where_spark_runs(url: str, master: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.filterwarnings(
-    "ignore::pytest.PytestUnraisableExceptionWarning"
-)  # its sockets are closed with the agent
+# Spark's sockets are closed with the agent.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_spark_counts_what_a_file_counts(tmp_path: Path) -> None:
     path = tmp_path / "ward.parquet"
     duckdb.sql(ROWS).write_parquet(str(path))
