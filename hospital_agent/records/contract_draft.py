@@ -19,7 +19,7 @@ from hospital_agent.records.remarks import MANY_VALUES
 from shared.contract.merging import order_of
 from shared.contract.spelling import as_spelled
 from shared.errors import InputError
-from shared.tree.numbers import decimal_text
+from shared.tree.numbers import UnknownValueError, decimal_text, parse_number
 from shared.wire.base import describe
 from shared.wire.contract import (
     ContractAttribute,
@@ -242,15 +242,29 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
             where=f"--number {facts.name}",
             remedy="Leave the option out; the column is then a category.",
         )
+    missing_as = choices.missing_as.get(facts.name)
+    if missing_as is not None:
+        numbers.append(_said_number(facts.name, missing_as))
     decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
     low, high = _outwards(min(numbers), max(numbers), decimals)
-    missing_as = choices.missing_as.get(facts.name)
     if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
         remarks.append(
             f"{facts.name}: records without a value will not fit; --missing-as {facts.name}=NUMBER says what they "
             "count as, and cut points would make them a value of their own."
         )
     return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals, "missing_as": missing_as}
+
+
+def _said_number(name: str, text: str) -> Decimal:
+    """What the steward lets a gap count as; the range then holds it."""
+    try:
+        return parse_number(name, text)
+    except UnknownValueError:
+        raise InputError(
+            "expected a number",
+            where=f"--missing-as {name}={text}",
+            remedy="Such as --missing-as pulse=75.",
+        ) from None
 
 
 def _numbers(facts: ColumnFacts, choices: Choices) -> list[tuple[Decimal, int]]:

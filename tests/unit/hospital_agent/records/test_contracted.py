@@ -241,6 +241,19 @@ def test_what_a_steward_says_is_in_the_draft(tmp_path: Path) -> None:
     assert made.remarks == ()
 
 
+def test_few_numbers_are_measured_where_the_steward_says_so(tmp_path: Path) -> None:
+    """And the range holds the number that a gap counts as."""
+    rows = [*MANY, ("f", "", "1", "no")]
+    made = drafted(tmp_path, rows, measured=True, numbers=("grade",), missing_as={"pulse": "-1"})
+    sex, pulse, grade = made.contract.attributes
+    assert (sex.kind, grade.kind, grade.minimum, grade.maximum) == ("category", "number", "1", "3")
+    assert (pulse.minimum, pulse.missing_as) == ("-1", "-1")
+    assert schema_of_contract(made.contract).attributes[1].code_of("") == 0
+    for choice in ({"numbers": ("sex",)}, {"missing_as": {"pulse": "none"}}):
+        with pytest.raises(InputError, match="expected a"):
+            drafted(tmp_path, rows, measured=True, **choice)
+
+
 def test_few_gaps_do_not_show_in_a_draft(tmp_path: Path) -> None:
     """A policy for missing that only gaps would bring is not drafted of fewer than the floor."""
     few = drafted(tmp_path, [*MANY, ("", "70", "1", "no")]).contract.attributes[0]
