@@ -94,6 +94,7 @@ def wait_for_result(job_id: str, timeout: float | None, progress: Progress | Non
     while True:
         result: Result = yield calls.result(job_id)
         if not result.missing:
+            yield from watch.the_rest()
             return result
         watch.check_time(job)
         yield from watch.hear()
@@ -114,14 +115,18 @@ class _Watch:
         while True:
             job: Job = yield replace(calls.job(self._job_id), within_seconds=_left(self._until))
             if job.is_over:
-                while self._tell((yield calls.events(self._job_id, self._last, 0))):
-                    pass
+                yield from self.the_rest()
                 if job.state != "DONE":
                     raise JobFailedError(job)
                 return job
             self.check_time(job)
             while not is_last(found := (yield from self.hear())) and found and not self._is_late:
                 pass
+
+    def the_rest(self) -> Steps[None]:
+        """Tell what there is and was not told."""
+        while self._tell((yield calls.events(self._job_id, self._last, 0))):
+            pass
 
     def hear(self) -> Steps[tuple[Event, ...]]:
         """Wait for news, and tell them."""

@@ -44,6 +44,9 @@ PLANTED = [
     ("hospital_agent/records/__init__.py", "import shared.crypto.key_holder", "private keys"),
     ("hospital_agent/daemon/__init__.py", "import shared.crypto.paillier_private", "private keys"),
     ("trusted_authority/files.py", "import httpx", "the authority needs no network"),
+    ("privet/client/calls.py", "import privet.client.blocking", "rooms of the client"),
+    ("privet/client/misc.py", "", "rooms of the client"),
+    ("privet/simulating.py", "import hospital_agent.records.draft", "a scientist's program"),
     ("shared/wire/base.py", "import shared.wire.envelope", "no circles"),
 ]
 
