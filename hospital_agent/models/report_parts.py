@@ -11,7 +11,7 @@ from typing import Any
 from hospital_agent.files import read_file
 from hospital_agent.models.model import Model
 from hospital_agent.models.shelf import Shelf
-from hospital_agent.models.tallies import TallyResult
+from hospital_agent.models.tallies import TallyResult, confusion_of
 from shared.errors import InputError
 from shared.evaluation.comparing import Paired
 from shared.evaluation.confusion import Confusion
@@ -38,8 +38,8 @@ def fold_matrices(model: Model, results: Iterable[TallyResult], shelf: Shelf) ->
         if parts & seen or len({(seed, count) for seed, count, _ in parts | seen}) > 1:
             raise _refused(result, "the folds do not divide the records: one part twice, or two divisions")
         seen |= parts
-        classes = model.schema.classes
-        matrices.append(Confusion.of(leaf_table(grown.shown_tree, classes, result.places(grown.shown_tree))))
+        table = leaf_table(grown.shown_tree, model.schema.classes, result.places(grown.shown_tree))
+        matrices.append(Confusion.of(table).with_votes(result.votes(grown) or ()))
     return matrices
 
 
@@ -145,15 +145,13 @@ def _read(path: Path, model: Model) -> _Found:
 def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
     """The matrix of a tree that is told by its counts and answers alone."""
     size = len(model.schema.classes)
-    cells = [[0] * size for _ in range(size)]
-    for row, answer in zip(tree["nodes"], tree["answers"], strict=True):
-        if len(row) != size or (any(row) and not (type(answer) is int and 0 <= answer < size)):
+    nodes, answers, votes = tree["nodes"], tree["answers"], tree["votes"]
+    for row, answer in [*zip(nodes, answers, strict=True), *((row, 0) for row in votes or ())]:
+        if len(row) != size or any(type(count) is not int or count < 0 for count in row):
             raise ValueError("row")
-        for true, count in enumerate(row):
-            if type(count) is not int or count < 0:
-                raise ValueError("count")
-            if count:
-                cells[true][answer] += count
+        if any(row) and not (type(answer) is int and 0 <= answer < size):
+            raise ValueError("answer")
+    cells = confusion_of(nodes, answers, votes, size)
     return Confusion(model.schema.classes, tuple(map(tuple, cells)))
 
 

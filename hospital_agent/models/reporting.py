@@ -127,7 +127,8 @@ def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
             where=f"job {result.job}",
             remedy="See `privet agent evaluation DIR` for the jobs here and their trees.",
         )
-    judgement = _judge(model, result.places(model.shown_tree), choices)
+    votes = result.votes(model) or ()
+    judgement = _judge(model, result.places(model.shown_tree), choices, votes)
     hospitals = result.proof.hospitals
     on = judged_on(
         model.manifest.selection, result.manifest.selection, frozenset(model.hospitals), frozenset(hospitals)
@@ -145,11 +146,14 @@ def _note(result: TallyResult) -> str:
     return f"{taken} of {parts} parts, {place} (job {result.job})"
 
 
-def _judge(model: Model, counts: dict[int, Counts], choices: Choices) -> Judgement:
+def _judge(
+    model: Model, counts: dict[int, Counts], choices: Choices, votes: Sequence[Counts] = ()
+) -> Judgement:
     classes, tree = model.schema.classes, model.shown_tree
     return judge(
         leaf_table(tree, classes, counts),
         smoothed=leaf_table(tree, classes, counts, laplace(len(classes))),
+        votes=votes,
         training_majority=_majority(model),
         confidence=choices.confidence,
     )

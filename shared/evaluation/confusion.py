@@ -7,7 +7,7 @@ has no F1 and is left out of means; so is a class without true records of the ba
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from shared.evaluation.measures import (
@@ -20,7 +20,7 @@ from shared.evaluation.measures import (
     share,
     undefined,
 )
-from shared.evaluation.table import LeafTable
+from shared.evaluation.table import Counts, LeafTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,16 @@ class Confusion:
             for true, count in enumerate(counts):
                 cells[true][place.label] += count
         return cls(table.classes, tuple(map(tuple, cells)))
+
+    def with_votes(self, votes: Sequence[Counts]) -> Confusion:
+        """With records that the branches of a split answered together. Args: votes: answered class x true class."""
+        if not votes:
+            return self
+        voted = zip(*votes, strict=True)
+        cells = (
+            tuple(map(sum, zip(row, more, strict=True))) for row, more in zip(self.cells, voted, strict=True)
+        )
+        return Confusion(self.classes, tuple(cells))
 
     @property
     def records(self) -> int:

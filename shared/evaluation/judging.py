@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from shared.evaluation.floors import rounded_table, shown, shown_count, shown_ma
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share
 from shared.evaluation.probabilities import brier, brier_of_class, brier_skill, log_loss
 from shared.evaluation.ranking import RocPoint, auc, average_precision, macro_auc, roc
-from shared.evaluation.table import LeafTable
+from shared.evaluation.table import Counts, LeafTable
 
 _OVERALL: Final[Mapping[str, Callable[[Confusion, Confidence], Measure]]] = {
     "accuracy": by_class.accuracy,
@@ -49,7 +49,11 @@ class ClassJudgement:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A tree judged. `overall`: measures by name, those of scores among them. `against`: answering one class always."""
+    """A tree judged. `overall`: measures by name, those of scores among them. `against`: answering one class always.
+
+    `votes`: records that the branches of a split answered together (answered class x true class). They are in `matrix`,
+    not in `table`: without a place of their own they have no score.
+    """
 
     table: LeafTable = field(repr=False)
     matrix: Confusion
@@ -57,6 +61,12 @@ class Judgement:
     classes: tuple[ClassJudgement, ...]
     against: Baseline
     confidence: Confidence
+    votes: tuple[Counts, ...] = field(default=(), repr=False)
+
+    @property
+    def records(self) -> int:
+        """All records judged."""
+        return self.matrix.records
 
     def to_json(self, floor: int | None = None) -> dict[str, Any]:
         """The plain form. Args: floor: no count below it is told; None: exact, for the hospital's own eyes."""
@@ -69,8 +79,9 @@ class Judgement:
             "privet_evaluation": 1,
             "floor": floor,
             "level": self.confidence.level,
-            "records": shown_count(self.table.records, floor),
+            "records": shown_count(self.records, floor),
             "stopped": shown_count(self.table.stopped, floor),
+            **({"voted": shown_count(sum(map(sum, self.votes)), floor)} if self.votes else {}),
             "confusion": {
                 "classes": list(self.matrix.classes),
                 "cells": shown_matrix(self.matrix, floor),
@@ -109,30 +120,31 @@ def judge(
     table: LeafTable,
     *,
     smoothed: LeafTable | None = None,
+    votes: Sequence[Counts] = (),
     training_majority: int | None = None,
     confidence: Confidence = CONFIDENCE_95,
 ) -> Judgement:
     """Judge a tree by its table.
 
     Args: smoothed: the same with smoothed scores, of which log loss and recalibration are taken, for they are not
-        defined for scores of 0 and 1. training_majority: the class index most frequent in the training, if known.
+        defined for scores of 0 and 1. votes: as of a judgement; most trees have none. training_majority: the class
+        index most frequent in the training, if known.
     """
-    matrix = Confusion.of(table)
+    matrix = Confusion.of(table).with_votes(votes)
     overall = {name: measure(matrix, confidence) for name, measure in _OVERALL.items()}
     overall |= {
         "auc_macro": macro_auc(table, confidence),
         "brier": brier(table, confidence),
         "brier_skill": brier_skill(table),
         "log_loss": log_loss(smoothed or table, confidence),
-        "not_covered": share(table.stopped, table.records, confidence),
+        "not_covered": share(table.stopped, matrix.records, confidence),
     }
     classes = tuple(
         ClassJudgement(label, _measures_of_class(table, smoothed or table, matrix, k, confidence))
         for k, label in enumerate(table.classes)
     )
-    return Judgement(
-        table, matrix, overall, classes, baseline(matrix, training_majority, confidence), confidence
-    )
+    against = baseline(matrix, training_majority, confidence)
+    return Judgement(table, matrix, overall, classes, against, confidence, tuple(votes))
 
 
 def _measures_of_class(

@@ -204,8 +204,8 @@ def _limitations(report: Report) -> Iterator[str]:
         )
     if report.judged and any(a.is_fractional for a in report.subject.schema.attributes):
         yield (
-            "Records with an empty field that goes down all branches in parts were judged by the majority of the place "
-            "where their walk stopped."
+            "Records with an empty field that went down all branches in parts count by the class that these answered "
+            "together; measures and curves of leaf scores leave them out, since no one leaf answered."
         )
     if report.subject.noise:
         yield "Counts carry noise, which the intervals do not know."
@@ -230,7 +230,7 @@ def _is_separate(report: Report) -> bool:
 
 
 def _records(entry: Judged, floor: int | None) -> str:
-    return f"{shown_count(entry.judgement.table.records, floor)} records"
+    return f"{shown_count(entry.judgement.records, floor)} records"
 
 
 def _rules(subject: Subject) -> str:

@@ -222,6 +222,10 @@ def test_records_that_lack_a_value_count_by_the_class_that_the_vote_answers(
             expected[CLASSES.index(row[-1])][CLASSES.index(answer)] += 1
         assert sum(map(sum, shown["votes"])) > 0
         assert confusion_of(shown["nodes"], shown["answers"], shown["votes"], len(CLASSES)) == expected
+        words = ("--evaluation", job, "--exact")
+        told = agent(capsys, "report", federation.hospitals["h1"].folder, grown, *words)["judged"][0]
+        assert told["evaluation"]["confusion"]["cells"] == expected
+        assert told["evaluation"]["records"] == len(texts)
 
 
 def test_each_hospital_is_left_out_once_and_judges_the_tree_of_the_others(

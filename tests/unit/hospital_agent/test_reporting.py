@@ -178,6 +178,7 @@ def site_file(path: Path, hospital: str, tree: Tree, right: int, **own: Any) -> 
         "use": "test",
         "nodes": nodes,
         "answers": [x.label if isinstance(x, Leaf) else x.majority for x in tree.nodes()],
+        "votes": None,
     }
     path.write_text(json.dumps(document | own))
     return path
@@ -189,7 +190,7 @@ def test_results_that_hospitals_handed_over_and_what_joining_brought(
     folder = folder_with(tmp_path)
     tree = model_of(PARTIES).shown_tree
     own = {
-        "own_tree": {"tree_sha256": "0" * 64, "nodes": [[9, 1, 0, 0]], "answers": [0]},
+        "own_tree": {"tree_sha256": "0" * 64, "nodes": [[9, 1, 0, 0]], "answers": [0], "votes": None},
         "paired": {"both_right": 7, "only_joint_right": 1, "only_own_right": 2, "neither_right": 0},
     }
     files = [site_file(tmp_path / f"h{n}.json", f"h{n}", tree, 8 + n, **own) for n in (1, 2, 3)]
@@ -214,6 +215,20 @@ def test_results_that_hospitals_handed_over_and_what_joining_brought(
     (tmp_path / "other.json").write_text('{"kind": "local"}')
     problem = report(capsys, folder, "ab", "--site", tmp_path / "other.json", code=3)
     assert "not what a hospital's own evaluation prints" in problem["detail"]
+
+
+def test_records_that_branches_answered_together_count_in_what_rests_on_classes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = folder_with(tmp_path)
+    tree = model_of(PARTIES).shown_tree
+    votes = [[3, 1, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 4, 0]]
+    file = site_file(tmp_path / "h1.json", "h1", tree, 8, votes=votes)
+    (found,) = report(capsys, folder, "ab", "--site", file, "--exact")["hospitals"]
+    assert found["records"] == 8 + 2 + 10
+    assert found["measures"]["accuracy"]["value"] == pytest.approx((8 + 3 + 2) / 20)
+    wrong = site_file(tmp_path / "h2.json", "h2", tree, 8, votes=votes[:3])
+    assert "not what" in report(capsys, folder, "ab", "--site", wrong, code=3)["detail"]
 
 
 def test_folds_are_pooled_if_they_divide_the_records(

@@ -112,6 +112,17 @@ def test_tables_of_hospitals_add_up_in_any_order(whole, random) -> None:  # type
     assert Confusion.of(total).records == sum(Confusion.of(part).records for part in hospitals)
 
 
+def test_records_that_branches_answered_together_have_a_class_and_no_score() -> None:
+    table = table_of(((8, 2), (1, 9)), ((5, 1), (2, 6)))
+    plain, judged = judge(table), judge(table, votes=((3, 0), (1, 4)))
+    assert judged.matrix.cells == ((8, 2 + 1), (1, 6 + 4))
+    assert (plain.records, judged.records) == (14, 22)
+    assert judged.to_json()["voted"] == 8
+    assert "voted" not in plain.to_json()
+    assert judged.overall["brier"] == plain.overall["brier"]
+    assert judged.overall["accuracy"].value == 18 / 22
+
+
 def test_a_flat_tree_is_what_other_tests_take_it_for() -> None:
     table = table_of(((3, 1), (0, 2)), ((1, 0), (2, 5)))
     assert flat_tree(((3, 1), (0, 2))).leaf_count == 2
