@@ -112,11 +112,12 @@ def recalibration(
             reason or "the scores part the classes without an overlap, so the slope has no end"
         )
         return nothing, nothing
-    records = table.records
+    parts = tuple(count for step in steps for count in (step.positive, step.negative) if count)
     found = []
     for value, error in fitted:
         half = confidence.z * error
-        found.append(Measure(value, value - half, value + half, "Wald", records=records))
+        made = Measure(value, value - half, value + half, "Wald", records=table.records, parts=parts)
+        found.append(made)
     return found[0], found[1]
 
 

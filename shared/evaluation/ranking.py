@@ -102,7 +102,8 @@ def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
         return Measure(value, reason=reason, records=table.records, parts=(*parts, 0))
     error = math.sqrt(sum(_variances(steps, value, positives, negatives)))
     if error == 0:
-        return Measure(value, reason="the scores show no spread to make an interval of", parts=parts)
+        reason = "the scores show no spread to make an interval of"
+        return Measure(value, reason=reason, records=table.records, parts=parts)
     half = confidence.z * error / (value * (1 - value))
     middle = math.log(value / (1 - value))
     low, high = (1 / (1 + math.exp(-end)) for end in (middle - half, middle + half))

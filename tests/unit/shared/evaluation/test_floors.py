@@ -67,6 +67,17 @@ def test_the_exact_form_is_exact() -> None:
     assert plain["floor"] is None
 
 
+def test_a_recalibration_with_a_small_cell_is_told_coarsely_or_not_at_all() -> None:
+    few = judge(table_of(((9, 1), (2, 8)), ((21, 2), (3, 14)))).to_json(5)["classes"][1]["measures"]
+    assert few["calibration_slope"]["value"] is None
+    assert "too few records" in few["calibration_intercept"]["reason"]
+    many = judge(table_of(((9, 1), (2, 8)), ((170, 2), (3, 170))))
+    exact, told = (many.to_json(floor)["classes"][1]["measures"]["calibration_slope"] for floor in (None, 5))
+    assert told["value"] == round(exact["value"] * 50) / 50 != exact["value"]
+    tied = judge(table_of(((5, 5), (5, 5)), ((21, 9), (13, 14))))
+    assert tied.classes[0].measures["auc"].records == 57
+
+
 def test_that_nothing_went_wrong_is_a_small_count_too() -> None:
     """Perfect answers of few records are withheld, of more records told as coarsely as one with two errors."""
     small = judge(table_of(((9, 0), (0, 9)), ((20, 0), (0, 20)))).to_json(5)
