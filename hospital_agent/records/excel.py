@@ -21,6 +21,7 @@ from hospital_agent.records.reading import Finding, ReadingReport
 from hospital_agent.records.shape import Gaps, refuse_shape, refuse_title
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Table, refuse_duplicate_names
+from hospital_agent.records.workbook_size import refuse_oversize
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text
 
@@ -81,6 +82,7 @@ def read_excel(path: Path, settings: DataSettings, where: str) -> Table:
 
 def _read_sheet(path: Path, settings: DataSettings, where: str) -> _Sheet:
     calamine = _calamine()
+    refuse_oversize(path, where)
     try:
         with calamine.load_workbook(path) as book:
             return _choose(book, settings.sheet, where)

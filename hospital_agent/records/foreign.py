@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import gzip
 import re
-import shutil
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from hospital_agent.records.text_file import private_file
+from hospital_agent.records.workbook_size import MAX_UNPACKED
 from shared.errors import InputError
 
 _HEAD_BYTES: Final = 1 << 16
+_CHUNK: Final = 1 << 20
+_OPEN_DOCUMENT: Final = b"application/vnd.oasis.opendocument.spreadsheet"
 _CSV: Final = "Export it as CSV or Parquet."
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _MAGIC: Final = (
@@ -100,7 +102,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     with private_file() as (stream, name):
         try:
             with gzip.open(path) as packed:
-                shutil.copyfileobj(packed, stream, 1 << 20)
+                _unpack(packed, stream, path.name)
         except (OSError, EOFError, zlib.error):
             raise InputError(
                 "the gzip archive is damaged.", where=path.name, remedy="Export it again."
@@ -112,13 +114,22 @@ def unpacked(path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
+def _unpack(packed: IO[bytes], stream: IO[bytes], where: str) -> None:
+    left = MAX_UNPACKED
+    while chunk := packed.read(_CHUNK):
+        left -= len(chunk)
+        if left < 0:
+            raise _refusal(
+                f"a gzip archive of more than {MAX_UNPACKED >> 30} GB", where, "Unpack it to a file first."
+            )
+        stream.write(chunk)
+
+
 def _kind_of_zip(path: Path, where: str) -> Kind:
     try:
         with zipfile.ZipFile(path) as archive:
             names = set(archive.namelist())
-            is_open_document = "mimetype" in names and archive.read("mimetype").startswith(
-                b"application/vnd.oasis.opendocument.spreadsheet"
-            )
+            is_open_document = "mimetype" in names and _begins_with(archive, "mimetype", _OPEN_DOCUMENT)
     except (zipfile.BadZipFile, OSError, RuntimeError, zlib.error):
         raise InputError(
             "the file is a damaged spreadsheet or zip archive.", where=where, remedy="Export it again."
@@ -132,6 +143,11 @@ def _kind_of_zip(path: Path, where: str) -> Kind:
     if "word/document.xml" in names:
         raise _refusal("a text document (.docx)", where, _CSV)
     raise _refusal("a zip archive", where, "Unpack it, and name the file in it.")
+
+
+def _begins_with(archive: zipfile.ZipFile, name: str, head: bytes) -> bool:
+    with archive.open(name) as stream:
+        return stream.read(len(head)) == head
 
 
 def _refusal_of_ole(path: Path, where: str) -> InputError:
