@@ -200,13 +200,22 @@ def _missing_numbers(facts: ColumnFacts, floor: int) -> Finding | None:
     codes = suspected_codes(facts.measured()) if facts.is_number else []
     if not codes:
         return None
+    rows = {number: count for number, count in facts.measured() if number in codes}
+    if min(rows.values()) < floor:  # the number itself may be one patient's
+        return Finding(
+            "missing-number",
+            Weight.LOOK,
+            (facts.name,),
+            f"a number of {told(min(rows.values()), floor)}, of nines alone or below 0, looks like a code for missing.",
+            "Look at it (--floor 1, for your eyes only), and declare it with --missing-in if it is one.",
+        )
     texts = [decimal_text(code) for code in codes]
-    rows = sum(count for number, count in facts.measured() if number in codes)
     return Finding(
         "missing-number",
         Weight.LOOK,
         (facts.name,),
-        f"{', '.join(texts)} ({told(rows, floor)}) looks like a code for a missing value: far from all other numbers.",
+        f"{', '.join(texts)} ({told(sum(rows.values()), floor)}) looks like a code for a missing value: far from all "
+        "other numbers.",
         "Declare it if it is one.",
         tuple(missing_code(facts.name, text) for text in texts),
     )
@@ -257,7 +266,8 @@ def _mixed(facts: ColumnFacts, floor: int) -> Finding | None:
         "mixed-types",
         Weight.ACT,
         (facts.name,),
-        f"numbers ({told(numbers, floor)}) and texts that are none ({told(words, floor)}) in one column.",
+        # Only the rarer kind: the number of the other one would tell it.
+        f"numbers and texts that are none in one column ({told(min(words, numbers), floor)} of the rarer kind).",
         "Correct the texts, declare them with --missing-in, or use the column as a category.",
     )
 

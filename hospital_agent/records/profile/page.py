@@ -6,7 +6,9 @@ Numbers of rows below the floor are in none of them, and cannot be worked out fr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from html import escape
+from itertools import accumulate
 from typing import Any, Final
 
 from hospital_agent.records.profile.facts import ColumnFacts
@@ -94,9 +96,9 @@ def _column_lines(profile: Profile) -> Iterator[str]:
 
 def _values_line(facts: ColumnFacts, floor: int) -> str:
     if is_measured(facts):
-        low, high = range_told(facts, floor)
+        ends = range_told(facts, floor)
         gaps = f"; {told(facts.missing, floor)} empty" if facts.missing else ""
-        return f"About {low} to {high}{gaps}"
+        return (f"About {ends[0]} to {ends[1]}" if ends else "Too few numbers to tell their range") + gaps
     shown = shown_values(facts.values, facts.counts, floor)
     parts = [f"{value or _EMPTY} ({count})" for value, count in shown.values[:_MANY]]
     if len(shown.values) > _MANY:
@@ -111,19 +113,23 @@ def is_measured(facts: ColumnFacts) -> bool:
     return facts.is_number and facts.different > MANY_VALUES
 
 
-def range_told(facts: ColumnFacts, floor: int) -> tuple[str, str]:
-    """The numbers that at least `floor` rows do not exceed, and do not fall below: no single patient's value."""
+def range_told(facts: ColumnFacts, floor: int) -> tuple[str, str] | None:
+    """The numbers that at least `floor` rows do not exceed, and do not fall below: no single patient's value.
+
+    None of fewer than twice `floor` rows, for then the one would be the other, or the greatest number of all.
+    """
     numbers = facts.measured()
+    if sum(count for _, count in numbers) < 2 * floor:
+        return None
     return (_reached(numbers, floor), _reached(numbers[::-1], floor))
 
 
-def _reached(numbers: list[Any], floor: int) -> str:
-    rows = 0
-    for number, count in numbers:
-        rows += count
-        if rows >= floor:
-            return decimal_text(number)
-    return decimal_text(numbers[-1][0])
+def _reached(numbers: list[tuple[Decimal, int]], floor: int) -> str:
+    """The first number at which there are so many rows."""
+    rows = accumulate(count for _, count in numbers)
+    return decimal_text(
+        next(number for (number, _), up_to in zip(numbers, rows, strict=True) if up_to >= floor)
+    )
 
 
 def _column(facts: ColumnFacts, floor: int) -> dict[str, Any]:
@@ -134,7 +140,7 @@ def _column(facts: ColumnFacts, floor: int) -> dict[str, Any]:
         "different": facts.different,
     }
     if is_measured(facts):
-        low, high = range_told(facts, floor)
+        low, high = range_told(facts, floor) or (None, None)
         return {**described, "missing": number_or_none(facts.missing, floor), "from": low, "to": high}
     shown = shown_values(facts.values, facts.counts, floor)
     values = [{"value": value, "rows": count} for value, count in shown.values]

@@ -65,7 +65,7 @@ def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
                 "unbalanced",
                 Weight.NOTE,
                 (target.name,),
-                f"the rarest class has {told(min(counts), floor)} of {sum(counts)}.",
+                f"the rarest class has {told(min(counts), floor)} of {target.rows}.",
                 "Judge the tree by sensitivity, not by accuracy; weight classes, or group rare ones with --recode.",
                 (),
             )

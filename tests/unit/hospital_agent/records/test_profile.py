@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,35 @@ def test_no_page_tells_a_value_or_a_number_below_the_floor(tmp_path: Path) -> No
         assert "169" not in page  # the highest pulse, one patient's
         assert "165" in page  # the fifth highest: five rows reach it
     assert "rarest" in text_of(profile_of(read_table(DataSettings(path=path)), 1, "ill"))
+
+
+def pages_of(made: Table, floor: int) -> str:
+    profile = profile_of(made, floor, "ill")
+    return "\n".join([text_of(profile), html_of(profile), json.dumps(document_of(profile))])
+
+
+def test_no_small_number_follows_from_the_number_of_the_others() -> None:
+    classes = ["yes", "no"] * 50
+    mixed = pages_of(table(x=numbers("high", "low", "high", count=100), ill=classes), 5)
+    assert "mixed-types" in mixed
+    assert not re.search(r"(numbers|texts) \(", mixed)
+    gaps = pages_of(table(x=["a", "b"] * 50, ill=["", "", "", "rare", *["often"] * 96]), 5)
+    assert "of 100." in gaps
+    assert "of 97" not in gaps
+
+
+def test_a_code_for_missing_of_few_rows_is_told_without_its_value() -> None:
+    age = ["99", *[str(1 + index % 14) for index in range(79)]]
+    page = pages_of(table(age=age, ill=["yes", "no"] * 40), 5)
+    assert "missing-number" in page
+    assert not re.search(r"\b99\b", page)
+
+
+@pytest.mark.parametrize("floor", [6, 8, 15, 40])
+def test_the_range_of_few_numbers_is_no_patients_value(floor: int) -> None:
+    column = [str(100 + 3 * index) for index in range(11)]
+    page = pages_of(table(pulse=[*column, *[""] * 29], ill=["yes", "no"] * 20), floor)
+    assert not [number for number in column if number in page]
 
 
 def test_a_page_of_html_escapes_what_records_hold(tmp_path: Path) -> None:
