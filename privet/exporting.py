@@ -31,7 +31,7 @@ def export(
     ],
     form: Annotated[FormatName, typer.Option("--format", help="The form to write.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; it must not exist.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist.")
     ],
 ) -> Report:
     """Write a tree in another form, for other programs or for people."""

@@ -20,7 +20,7 @@ def export(
     model: ModelPrefix,
     form: Annotated[FormatName, typer.Option("--format", help="The form to write.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write; it must not exist.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist.")
     ],
 ) -> Report:
     """Write a model's tree for other programs or for people, with no more than the study's predictions show."""

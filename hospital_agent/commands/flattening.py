@@ -21,7 +21,9 @@ def flatten(
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="FILE", help="The table: a .parquet or .csv file.", show_default=False),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The table: a .parquet or .csv file.", show_default=False
+        ),
     ],
 ) -> Report:
     """Flatten FHIR resources, as bulk exports write them, into a table by a view definition.

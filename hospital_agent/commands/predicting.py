@@ -88,7 +88,10 @@ def _importance_text(document: dict[str, Any]) -> str:
 def export(
     folder: Folder,
     model: ModelPrefix,
-    to: Annotated[Path, typer.Option(help="The file to write; it must not exist.")],
+    to: Annotated[
+        Path,
+        typer.Option("--out", "--to", "-o", metavar="FILE", help="The file to write; it must not exist."),
+    ],
 ) -> Report:
     """Copy a model's signed file, with its proofs, to another place."""
     shelf = open_shelf(folder)

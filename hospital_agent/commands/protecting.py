@@ -95,7 +95,10 @@ def classes(
     folder: Folder,
     job: JobPrefix,
     output: Annotated[
-        Path | None, typer.Option(help="Write them to this file (0600) in place of the screen.")
+        Path | None,
+        typer.Option(
+            "--out", "--output", "-o", metavar="FILE", help="Write them here (0600) in place of the screen."
+        ),
     ] = None,
 ) -> Report:
     """The classes that a shared tree gave for this hospital's records, from the folder's own file."""

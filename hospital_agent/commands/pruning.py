@@ -31,7 +31,9 @@ def prune(
     model: ModelPrefix,
     evaluation: Annotated[
         str,
-        typer.Option("--by", metavar="JOB", help="The job that evaluated it on records that were held out."),
+        typer.Option(
+            "--evaluation", metavar="JOB", help="The job that evaluated it on records that were held out."
+        ),
     ],
     method: Annotated[
         MethodName,
@@ -43,9 +45,7 @@ def prune(
     form: Annotated[FormatName | None, typer.Option("--format", help="With -o: the form to write.")] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the pruned tree; the file must not exist."
-        ),
+        typer.Option("--out", "-o", metavar="FILE", help="Write the pruned tree; the file must not exist."),
     ] = None,
 ) -> Report:
     """Cut a tree back by counts that an evaluation has opened. The model stays as it is; every hospital that does this
@@ -56,7 +56,7 @@ def prune(
     from hospital_agent.models.tallies import cabinet_of
 
     if (form is None) != (output is None):
-        raise InputError("give --format and --output together, or neither", where="prune")
+        raise InputError("give --format and --out together, or neither", where="prune")
     if output is not None and output.exists():
         raise InputError("it exists already", where=str(output), remedy="Name another file.")
     shelf, ring = open_shelf(folder), Keyring.open(folder)

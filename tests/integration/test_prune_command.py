@@ -64,7 +64,14 @@ def test_every_hospital_prunes_alike(
     judged = finished(federation, tally={"kind": "evaluation", "model": grown})
     found = [
         agent(
-            capsys, "prune", federation.hospitals[name].folder, grown, "--by", judged[:10], "--method", method
+            capsys,
+            "prune",
+            federation.hospitals[name].folder,
+            grown,
+            "--evaluation",
+            judged[:10],
+            "--method",
+            method,
         )
         for name in HOSPITALS
     ]
@@ -79,7 +86,18 @@ def test_every_hospital_prunes_alike(
     )
     folder, written = federation.hospitals["h2"].folder, tmp_path / "tree.dot"
     agent(
-        capsys, "prune", folder, grown, "--by", judged, "--method", method, "--format", "dot", "-o", written
+        capsys,
+        "prune",
+        folder,
+        grown,
+        "--evaluation",
+        judged,
+        "--method",
+        method,
+        "--format",
+        "dot",
+        "-o",
+        written,
     )
     assert found[0]["tree_sha256"] in written.read_text()
     model = federation.hospitals["h2"].model(grown)
@@ -94,10 +112,10 @@ def test_what_was_grown_on_prunes_nothing(
     judged = finished(federation, tally={"kind": "evaluation", "model": grown})
     folder = str(federation.hospitals["h1"].folder)
     capsys.readouterr()
-    assert run(["agent", "prune", folder, grown, "--by", judged, "--json"]) == 3
+    assert run(["agent", "prune", folder, grown, "--evaluation", judged, "--json"]) == 3
     assert "records that the tree was grown on" in json.loads(capsys.readouterr().out)["detail"]
     other = finished(federation, selection=HELD_OUT)
-    assert run(["agent", "prune", folder, other, "--by", judged, "--json"]) == 3
+    assert run(["agent", "prune", folder, other, "--evaluation", judged, "--json"]) == 3
     assert "not an evaluation of this model" in json.loads(capsys.readouterr().out)["detail"]
-    assert run(["agent", "prune", folder, grown, "--by", judged, "--format", "dot", "--json"]) == 3
+    assert run(["agent", "prune", folder, grown, "--evaluation", judged, "--format", "dot", "--json"]) == 3
     assert "together" in json.loads(capsys.readouterr().out)["detail"]
