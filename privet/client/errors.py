@@ -68,6 +68,8 @@ class ConflictError(ApiError):
 class InvalidInputError(ApiError):
     """A rule, a name or a number that the cloud does not take."""
 
+    remedy = "What may be said stands at the cloud's address under /docs."
+
 
 class BusyError(TemporaryError):
     """The cloud, or something on the way, asks for patience. `status`: of HTTP. `code`: empty where no problem document

@@ -32,6 +32,7 @@ from privet.client import (
 from privet.client.carrying import Patience
 from shared.errors import InputError
 from shared.tree.schema import Schema
+from tests.support.background import in_background
 from tests.support.clinic import NAMES, ROWS, SCHEMA, dealt
 from tests.support.clinic_frames import frames_of
 from tests.support.cloud_server import CloudUnderTest, running_cloud
@@ -65,25 +66,10 @@ def client(cloud: CloudUnderTest) -> Iterator[Client]:
         yield found
 
 
-def in_background(cloud: CloudUnderTest) -> threading.Thread:
-    """The three hospitals, from now on, until they have taken part in one job."""
-    ready = threading.Event()
-
-    def work() -> None:
-        with hospitals_of(cloud, dealt(*THREE)) as hospitals:
-            ready.set()
-            run_together(hospitals)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    return thread
-
-
 def test_the_hospitals_tree_is_the_pooled_tree(cloud: CloudUnderTest, client: Client) -> None:
     told: list[Event] = []
     estimator = FederatedTreeClassifier(client, "open", timeout=60, progress=told.append, **LOOSE)
-    hospitals = in_background(cloud)
+    hospitals = in_background(cloud, dealt(*THREE))
     assert estimator.fit() is estimator
     hospitals.join(10)
     frames = frames_of(dealt(*THREE))
@@ -117,7 +103,7 @@ def test_the_hospitals_tree_is_the_pooled_tree(cloud: CloudUnderTest, client: Cl
 
 
 def test_both_clients_say_the_same(cloud: CloudUnderTest, client: Client) -> None:
-    hospitals = in_background(cloud)
+    hospitals = in_background(cloud, dealt(*THREE))
     job = client.start_job("open", **LOOSE)
 
     async def all_of_it() -> list[Any]:
@@ -201,8 +187,9 @@ def test_a_tree_that_is_not_published_costs_no_job(client: Client) -> None:
     assert client.jobs(study="kept") == ()
 
 
+@pytest.mark.long
 def test_a_kept_tree_is_named_by_its_hash_alone(cloud: CloudUnderTest, client: Client) -> None:
-    hospitals = in_background(cloud)
+    hospitals = in_background(cloud, dealt(*THREE))
     job = client.start_job("kept", **LOOSE)
     result = client.wait_for_result(job.id, timeout=60)
     hospitals.join(10)
@@ -259,7 +246,7 @@ def test_a_cloud_that_goes_and_comes_back_in_the_middle(tmp_path: Path) -> None:
 
 def test_no_cloud_at_all() -> None:
     with (
-        Client.from_token("http://127.0.0.1:9", "token", patience=QUICK) as client,
+        Client.from_token("http://127.0.0.1:9", "token", patience=Patience(total_seconds=0.05)) as client,
         pytest.raises(UnreachableError, match=r"http://127\.0\.0\.1:9 cannot be reached: Connection refused"),
     ):
         client.me()
