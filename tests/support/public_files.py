@@ -119,6 +119,7 @@ _GAPS_OF_HEART = words(*(f"--missing-as {column}={least}" for column, least in _
 _CLEVELAND, _HUNGARIAN = (
     f"heart-disease/processed.{hospital}.data" for hospital in ("cleveland", "hungarian")
 )
+_ZEROS = {2: 120, 3: 70, 4: 29, 5: 125, 6: 32}
 _APPLY = ("--apply",)
 
 RECIPES: dict[str, Recipe] = {
@@ -213,6 +214,14 @@ RECIPES: dict[str, Recipe] = {
     "mushroom": Recipe(("mushroom/agaricus-lepiota.data",), 1, _APPLY, "mushroom"),
     "pima-indians-diabetes.data": Recipe(
         ("pima-diabetes/pima-indians-diabetes.data",), 9, ("--measured",), "pima-diabetes", measured=True
+    ),
+    "pima-indians-diabetes.data, zeros as gaps": Recipe(
+        ("pima-diabetes/pima-indians-diabetes.data",),
+        9,
+        words(
+            "--apply --measured", *(f"--missing-as {column}={number}" for column, number in _ZEROS.items())
+        ),
+        measured=True,
     ),
     "diabetes.arff": Recipe(
         ("pima-diabetes/diabetes.arff",),
