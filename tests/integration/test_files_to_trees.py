@@ -26,7 +26,7 @@ from shared.tree.growth_rules import GrowthRules
 from shared.tree.numeric import column_keys, numeric_columns, tree_of_layers
 from tests.support import public_files
 from tests.support.data_to_tree import Way, draft_words, prepare, reference_of, source_words
-from tests.support.data_to_tree_table import PAGE, computed, in_order_of, outcome_of
+from tests.support.data_to_tree_table import CRITERIA, PAGE, computed, in_order_of, outcome_of
 from tests.support.federation import LocalFederation, local_federation
 from tests.support.public_files import HOSPITALS, RECIPES
 from tests.support.reference_data import DATA, SKIP_REASON, TREES, differences, is_available, load
@@ -90,10 +90,7 @@ def test_the_beginnings_of_the_papers_file(rows: int, tmp_path: Path) -> None:
     query = f"{way.recipe.query} LIMIT {rows}".format(file=way.recipe.paths[0])
     settings = DataSettings(url="duckdb://", query=query, contract=way.contract)
     snapshot = open_source(settings, tmp_path / "first").freeze(way.schema, bytes(16))
-    for criterion, file, member in (
-        ("information-gain", "information-gain", "tree"),
-        ("c45", "gain-ratio", "tree_plain"),
-    ):
+    for criterion, (file, member, _) in CRITERIA.items():
         document = reference_of(f"acute-inflammations-{rows}", file)
         expected = document.get("tree_first_of_tied", document[member])
         tree = grow(way.schema, replace(RULES, criterion=criterion), snapshot.count).tree
