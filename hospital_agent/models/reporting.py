@@ -22,6 +22,8 @@ from shared.protocol.participation import rules_of
 from shared.protocol.report_facts import judged_on, mode_words, noise_sentence, privacy_lines, rule_words
 from shared.tree.drawing import draw
 from shared.tree.importance import importances
+from shared.tree.model import Split, Tree
+from shared.tree.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,14 @@ def _subject(model: Model, version: str, fact: Iterable[Entry] | None, choices: 
         class_weights=None if weights is None else tuple(weights),
         privacy=privacy_lines(manifest, fact),
         importance=_importance(model),
+        grown_on=_grown_on(model),
     )
+
+
+def _grown_on(model: Model) -> int | None:
+    """Records of the training, each of which came whole to the root; None where the tree came without counts."""
+    weights = None if model.tree is None else model.tree.root.weights
+    return None if weights is None else int(sum(weights))
 
 
 def _importance(model: Model) -> tuple[tuple[str, float, float], ...]:
@@ -109,14 +118,22 @@ def _importance(model: Model) -> tuple[tuple[str, float, float], ...]:
 
 
 def _training(model: Model, choices: Choices) -> Judged | None:
-    """The tree on its own training records; None where it came without their counts, or with parts of records."""
-    if model.tree is None:
+    """The tree on its own training records; None where it came without their counts, or with parts of records.
+
+    Parts may add up to whole records at a leaf, so a tree that asks what may be missing in parts is not judged by them.
+    """
+    if model.tree is None or _may_hold_parts(model.tree, model.schema):
         return None
     try:
         counts = resubstitution(model.tree)
     except InputError:
         return None
     return Judged("training", model.hospitals, _judge(model, counts, choices))
+
+
+def _may_hold_parts(tree: Tree, schema: Schema) -> bool:
+    asked = (node.attribute for node in tree.nodes() if isinstance(node, Split))
+    return any(schema.attributes[attribute].is_fractional for attribute in asked)
 
 
 def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:

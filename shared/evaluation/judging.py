@@ -37,6 +37,19 @@ _PER_CLASS: Final[Mapping[str, Callable[[Confusion, int, Confidence], Measure]]]
     "npv": by_class.negative_predictive_value,
     "f1": by_class.f1,
 }
+OF_SCORES: Final = (
+    "auc_macro",
+    "auc",
+    "average_precision",
+    "brier",
+    "brier_skill",
+    "log_loss",
+    "calibration_error",
+    "observed_over_expected",
+    "calibration_intercept",
+    "calibration_slope",
+)
+"""Measures that see the score of a record's place: they leave out records for which branches voted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,11 @@ class Judgement:
         """All records judged."""
         return self.matrix.records
 
+    @property
+    def voted(self) -> int:
+        """Those of them that branches answered together."""
+        return sum(map(sum, self.votes))
+
     def to_json(self, floor: int | None = None) -> dict[str, Any]:
         """The plain form. Args: floor: no count below it is told; None: exact, for the hospital's own eyes."""
 
@@ -81,7 +99,7 @@ class Judgement:
             "level": self.confidence.level,
             "records": shown_count(self.records, floor),
             "stopped": shown_count(self.table.stopped, floor),
-            **({"voted": shown_count(sum(map(sum, self.votes)), floor)} if self.votes else {}),
+            **(self._votes(floor) if self.votes else {}),
             "confusion": {
                 "classes": list(self.matrix.classes),
                 "cells": shown_matrix(self.matrix, floor),
@@ -103,6 +121,14 @@ class Judgement:
                 }
                 for p, c in self.table.reached()
             ],
+        }
+
+    def _votes(self, floor: int | None) -> dict[str, Any]:
+        """What rests on fewer records, and on how many."""
+        return {
+            "voted": shown_count(self.voted, floor),
+            "scored": shown_count(self.table.records, floor),
+            "measures_of_the_scored": list(OF_SCORES),
         }
 
     def _baseline(self, floor: int | None) -> dict[str, Any]:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from shared.evaluation.floors import shown, shown_count
+from shared.evaluation.judging import OF_SCORES
 from shared.evaluation.report_subject import Judged, Report, Subject
-from shared.evaluation.report_words import JUDGED_ON
+from shared.evaluation.report_words import JUDGED_ON, MEASURE_NAMES
 from shared.tree.model import Leaf
 
 
@@ -67,8 +68,7 @@ def _sample(report: Report) -> Iterator[str]:
 
 
 def _missing(report: Report) -> Iterator[str]:
-    attributes = report.subject.schema.attributes
-    parted = [a.name for a in attributes if a.is_fractional]
+    attributes, parted = report.subject.schema.attributes, report.subject.parted
     own = [a.name for a in attributes if a.missing_code is not None and not a.is_fractional]
     refused = [a.name for a in attributes if a.missing_code is None]
     if own:
@@ -98,7 +98,8 @@ def _methods(report: Report) -> Iterator[str]:
             "records count as independent, hospitals as alike."
         )
     yield "Log loss and recalibration are of leaf scores smoothed by Laplace's rule, all else of shares as they are."
-    yield "Nothing was recalibrated or updated. Answers come from one walk down the tree."
+    parted = "; where a record goes down all branches, these vote" if subject.parted else ""
+    yield f"Nothing was recalibrated or updated. Answers come from one walk down the tree{parted}."
     if subject.noise:
         yield subject.noise
 
@@ -143,10 +144,15 @@ def _flow(report: Report) -> Iterator[str]:
 
 def _development(report: Report) -> Iterator[str]:
     training = next((entry for entry in report.judged if entry.on == "training"), None)
-    if training is None:
+    if training is not None:
+        yield f"Grown on {_records(training, report.floor)}."
+    elif report.subject.grown_on is None:
         yield "The tree came without the counts of its training records."
-        return
-    yield f"Grown on {_records(training, report.floor)}."
+    else:
+        yield (
+            f"Grown on {shown_count(report.subject.grown_on, report.floor)} records. Those without a value that their "
+            "walk needed came to leaves in parts, so the tree is not judged on what it was grown on."
+        )
 
 
 def _model(report: Report) -> Iterator[str]:
@@ -166,7 +172,10 @@ def _model(report: Report) -> Iterator[str]:
 
 def _performance(report: Report) -> Iterator[str]:
     if not report.judged:
-        yield "The tree was not judged here: it came without counts, and no evaluation was given."
+        without = report.subject.grown_on is None
+        why = "it came without counts" if without else "its leaves hold parts of records"
+        yield f"The tree was not judged here: {why}, and no evaluation was given."
+    yield from _votes(report)
     if report.judged and not _is_separate(report):
         yield "Records that a tree was grown on flatter it; hold records out to know how good it is."
     if report.subject.disclosure == "class" and report.judged:
@@ -202,26 +211,40 @@ def _limitations(report: Report) -> Iterator[str]:
             f"Counts below {report.floor} are shown as “< {report.floor}”, others rounded to multiples of "
             f"{report.floor}; measures that rest on few records are rounded coarsely or withheld."
         )
-    if report.judged and any(a.is_fractional for a in report.subject.schema.attributes):
-        yield (
-            "Records with an empty field that went down all branches in parts count by the class that these answered "
-            "together; measures and curves of leaf scores leave them out, since no one leaf answered."
-        )
+    if any(entry.judgement.votes for entry in report.judged):
+        yield "How good the shares of a vote are as probabilities is not known: measures of scores leave votes out."
     if report.subject.noise:
         yield "Counts carry noise, which the intervals do not know."
     yield report.subject.notice
 
 
 def _usability(report: Report) -> Iterator[str]:
+    parted = report.subject.parted
+    if parted:
+        yield f"Where {_listed(parted)} has no value, all branches vote, and the answer says so."
     yield (
-        "Where an attribute has no value, or one that the training did not know, the walk ends there, the most "
-        "frequent class of the records so far answers, and the answer says so."
+        f"Where {'another' if parted else 'an'} attribute has no value, or any has one that the training did not know, "
+        "the walk ends there, the most frequent class of the records so far answers, and the answer says so."
     )
     yield "Intended use: decision support for research until certified. A person decides."
 
 
 def _privacy(report: Report) -> Iterator[str]:
     yield f"From the ledger of job {report.subject.job}; in full by: privet agent ledger DIR {report.subject.job[:8]}."
+
+
+def _votes(report: Report) -> Iterator[str]:
+    """Which figures rest on fewer records than the rest, and on how many."""
+    names = ", ".join(MEASURE_NAMES[name] for name in OF_SCORES)
+    for entry in report.judged:
+        judgement = entry.judgement
+        if judgement.votes:
+            yield (
+                f"{_records(entry, report.floor)}, {JUDGED_ON[entry.on]}: "
+                f"{shown_count(judgement.voted, report.floor)} lacked a value that their walk needed, and all branches "
+                "answered together. They count in all that is made of answers, such as accuracy. What is made of "
+                f"scores rests on the other {shown_count(judgement.table.records, report.floor)}: {names}, and curves."
+            )
 
 
 def _is_separate(report: Report) -> bool:

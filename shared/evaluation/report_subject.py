@@ -36,7 +36,8 @@ class Subject:
     `tree`: None where it is not shown here. `rules`: of growing, as words by name. `day_agreed`, `day_done`: ISO days.
     `privacy`: lines of the ledger, as (who, what, how much). `importance`: of the attributes
     that the tree asks, shares of the decrease of Gini impurity and of entropy.
-    `lines_of_tree`: its drawing. `version`: of the program. `noise`: in words, empty without.
+    `lines_of_tree`: its drawing. `version`: of the program. `noise`: in words, empty without. `grown_on`: records of
+    the training, None where the tree came without counts.
     """
 
     job: str
@@ -61,6 +62,12 @@ class Subject:
     class_weights: tuple[int, ...] | None = None
     privacy: tuple[tuple[str, str, str], ...] = ()
     importance: tuple[tuple[str, float, float], ...] = ()
+    grown_on: int | None = None
+
+    @property
+    def parted(self) -> tuple[str, ...]:
+        """The attributes of which a record without a value goes down all branches in parts."""
+        return tuple(a.name for a in self.schema.attributes if a.is_fractional)
 
 
 @dataclass(frozen=True, slots=True)
