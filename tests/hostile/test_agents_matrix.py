@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any
 
 import httpx2
@@ -206,7 +207,9 @@ def _canonical(value: Any) -> bytes:
 
 
 def _register(world: World, asking: Asking) -> Answer:
-    claim = Registration(certificate=encode_base64url(asking.certificate), version="0.1.0", time=asking.time)
+    claim = Registration(
+        certificate=encode_base64url(asking.certificate), version=version("privet"), time=asking.time
+    )
     signed = sign_registration(claim, asking.key)
     if asking.is_captured:  # of another request
         poll = Poll(agent="h1", after=0, time=asking.time)

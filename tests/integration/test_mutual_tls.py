@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def register(cloud: CloudUnderTest, files: Files, shown: tuple[Path, Path] | Non
     with CloudClient.connect(
         cloud.base_url, "h1", identity, ca_bundle=files.server, client_files=shown, patience=quick
     ) as client:
-        client.register(certificate, "0.1.0")
+        client.register(certificate, version("privet"))
 
 
 def test_without_a_certificate_nobody_gets_through_where_one_is_required(files: Files) -> None:
@@ -108,7 +109,7 @@ def test_a_client_certificate_stands_for_nobody(files: Files) -> None:
             ) as client,
             pytest.raises(PeerError) as refused,
         ):
-            client.register(certificate, "0.1.0")
+            client.register(certificate, version("privet"))
         assert refused.value.code is ErrorCode.BAD_SIGNATURE
         door = RelayDoor(
             cloud.base_url, "h1", "0" * 32, identity, ca_bundle=files.server, client_files=files.good

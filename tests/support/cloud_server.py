@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +224,7 @@ class CloudUnderTest:
         """What an agent sends to register."""
         certificate = encode_base64url(self.parties.certificates[agent])
         claim = Registration(
-            certificate=certificate, version="0.1.0", time=unix_time() if time is None else time
+            certificate=certificate, version=version("privet"), time=unix_time() if time is None else time
         )
         return sign_registration(claim, self.parties.identities[agent])
 
