@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from html import escape
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 from pydantic import ValidationError
 
@@ -61,6 +61,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         client: a `privet.client.Client`. study: its id.
         mode, criterion, min_node, min_child, max_depth, split_on_zero_gain, min_gain, class_weights, pruning,
         selection, invited: rules of the job, as the cloud's description of its API has them; a study may be stricter.
+        further: more of them by name (`privet.client.JobRules`), such as `{"noise": {"sigma": "5"}}`.
         timeout: seconds that `fit` waits, None for as long as it takes. progress: called with each event of the job.
 
     Attributes: `job_`: the job's id; after `simulate` there is none. `tree_`: its places, schema and hash
@@ -87,6 +88,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         pruning: Mapping[str, Any] | None = None,
         selection: Mapping[str, Any] | None = None,
         invited: Sequence[str] | None = None,
+        further: Mapping[str, Any] | None = None,
         timeout: float | None = None,
         progress: Progress | None = None,
     ) -> None:
@@ -103,6 +105,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         self.pruning = pruning
         self.selection = selection
         self.invited = invited
+        self.further = further
         self.timeout = timeout
         self.progress = progress
 
@@ -122,9 +125,10 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             form.
         """
         client, study = self._asked()
+        rules = self._rules()
         self._check_sight(client, study)
         self._forget()
-        self.job_ = client.start_job(study, **self._rules()).id
+        self.job_ = client.start_job(study, **rules).id
         self._follow(client, self.job_)
         if X is not None:
             self._columns(X)
@@ -146,7 +150,8 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         """
         found = self._schema(schema)
         rules = self._growth_rules(found)
-        tree = grow_pooled(frames, found, rules, self.mode)
+        grid = dict((self.further or {}).get("secret", {}).get("grid", {}))
+        tree = grow_pooled(frames, found, rules, self.mode, grid=grid)
         self._forget()
         return self._take(Subject.prepare(tree, found, "counts", Origin(study=self.study or "")))
 
@@ -205,25 +210,22 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             )
 
     def _rules(self) -> JobRules:
-        rules = JobRules(
-            mode=self.mode,
-            criterion=self.criterion,
-            min_node=self.min_node,
-            min_child=self.min_child,
-            max_depth=self.max_depth,
-            split_on_zero_gain=self.split_on_zero_gain,
-        )
-        if self.min_gain is not None:
-            rules["min_gain"] = self.min_gain
-        if self.class_weights is not None:
-            rules["class_weights"] = dict(self.class_weights)
-        if self.pruning is not None:
-            rules["pruning"] = dict(self.pruning)
-        if self.selection is not None:
-            rules["selection"] = dict(self.selection)
-        if self.invited is not None:
-            rules["invited"] = list(self.invited)
-        return rules
+        named = {
+            "mode": self.mode,
+            "criterion": self.criterion,
+            "min_node": self.min_node,
+            "min_child": self.min_child,
+            "max_depth": self.max_depth,
+            "split_on_zero_gain": self.split_on_zero_gain,
+        }
+        optional = ("min_gain", "class_weights", "pruning", "selection", "invited")
+        given = {name: getattr(self, name) for name in optional if getattr(self, name) is not None}
+        twice = sorted({*named, *optional} & set(self.further or {}))
+        if twice:
+            raise InputError(
+                f"{twice[0]} is a parameter of its own", where="further", remedy=f"Give it as {twice[0]}=..."
+            )
+        return cast(JobRules, {**named, **given, **(self.further or {})})
 
     def _follow(self, client: Client, job_id: str) -> Self:
         client.wait_for_result(job_id, timeout=self.timeout, progress=self.progress)
@@ -252,16 +254,11 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         return self.client.study(self.study).schema
 
     def _growth_rules(self, schema: Schema) -> GrowthRules:
+        self._check_simulated()
         weights = self.class_weights
         unknown = [label for label in weights or {} if label not in schema.classes]
         if unknown:
             raise InputError(f"the schema has no class {unknown[0]!r}", where="class_weights")
-        if self.selection is not None:
-            raise InputError(
-                "which records are held out is drawn by each hospital's own key",
-                where="selection",
-                remedy="Leave it out, and hold records of the frames out yourself.",
-            )
         return GrowthRules(
             criterion=self.criterion,
             min_node=self.min_node,
@@ -272,6 +269,27 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             class_weights=None if not weights else tuple(weights.get(label, 1) for label in schema.classes),
             pruning=None if self.pruning is None else _pruning(self.pruning),
         )
+
+    def _check_simulated(self) -> None:
+        """Whether a job would take these parameters, and its tree follows from them and the records alone."""
+        drawn = [name for name in ("selection", "noise", "tally") if name in (self.further or {})]
+        if self.selection is not None or drawn:
+            raise InputError(
+                "what is held out or added is drawn at the hospitals, and a count is no tree",
+                where=drawn[0] if drawn else "selection",
+                remedy="Leave it out; hold records of the frames out yourself.",
+            )
+        if self.mode == "ppsdt":
+            return
+        of_ppsdt = ("min_gain", "class_weights", "pruning")
+        given = [name for name in of_ppsdt if getattr(self, name) is not None]
+        fixed = "information-gain" if self.mode == "id3" else "gain-ratio"
+        if given or self.criterion not in ("information-gain", fixed):
+            raise InputError(
+                f"this is of mode ppsdt, not of {self.mode}",
+                where=given[0] if given else "criterion",
+                remedy="Leave it out.",
+            )
 
 
 def _pruning(given: Mapping[str, Any]) -> Pruning:

@@ -6,7 +6,8 @@ For records that nobody has to protect: synthetic ones, public ones. The rules a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.growths import tree_growth
 from shared.tree.model import Tree
-from shared.tree.numeric import column_keys, numeric_columns, tree_of_layers
+from shared.tree.numeric import column_keys, grid_steps, numeric_columns, tree_of_layers
 from shared.tree.prediction import value_code
 from shared.tree.schema import Attribute, Schema
 
@@ -26,11 +27,19 @@ Row = tuple[int, ...]
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
 
 
-def grow_pooled(frames: Iterable[Any], schema: Schema, rules: GrowthRules, mode: Mode = "ppsdt") -> Tree:
+def grow_pooled(
+    frames: Iterable[Any],
+    schema: Schema,
+    rules: GrowthRules,
+    mode: Mode = "ppsdt",
+    *,
+    grid: Mapping[str, str] | None = None,
+) -> Tree:
     """The tree of all records together, with its counts.
 
     Args: frames: a data frame for each hospital, with a column for each attribute and for the class; other columns are
         left out. mode: id3 grows as ppsdt does by information gain; gain-ratio grows a tree of the height `max_depth`.
+        grid: of gain-ratio, by attribute the step that thresholds are rounded up to.
     Raises: InputError: a column is missing, or a field has no code in the schema; names the hospital's place among the
         frames and the column.
     """
@@ -38,7 +47,14 @@ def grow_pooled(frames: Iterable[Any], schema: Schema, rules: GrowthRules, mode:
     if not rows:
         raise InputError("expected at least one record", where="frames", remedy="Give frames with records.")
     if mode == "gain-ratio":
-        return _grow_numbers(rows, schema, rules)
+        return _grow_numbers(rows, schema, rules, grid or {})
+    measured = [attribute.name for attribute in schema.attributes if attribute.fixed_point is not None]
+    if measured:
+        raise InputError(
+            f"mode {mode} compares no numbers as they are",
+            where=f"attribute {measured[0]!r}",
+            remedy="Give it cut points, or choose mode gain-ratio.",
+        )
     growth = tree_growth(schema).start(schema, rules, bytes(32))
     while not growth.is_done:
         growth = growth.absorb(count_rows(rows, growth.queries, schema))
@@ -87,11 +103,16 @@ def _code(value: Any, attribute: Attribute, place: int) -> int:
     return code
 
 
-def _grow_numbers(rows: Sequence[Row], schema: Schema, rules: GrowthRules) -> Tree:
+def _grow_numbers(rows: Sequence[Row], schema: Schema, rules: GrowthRules, grid: Mapping[str, str]) -> Tree:
     if rules.max_depth is None:
         raise InputError("mode gain-ratio needs a height", where="max_depth", remedy="For example: 4.")
+    places = {attribute.name: place for place, attribute in enumerate(schema.attributes)}
+    unknown = [name for name in grid if name not in places]
+    if unknown:
+        raise InputError("the schema has no such attribute", where=f"grid {unknown[0]!r}")
     columns = numeric_columns(schema)
     *codes, labels = np.array(rows, dtype=np.int64).reshape(-1, len(schema.attributes) + 1).T
-    bounds = GainRatioRules(rules.max_depth, rules.min_node, rules.min_child)
+    steps = grid_steps(schema, columns, {places[name]: Decimal(step) for name, step in grid.items()})
+    bounds = GainRatioRules(rules.max_depth, rules.min_node, rules.min_child, steps)
     layers = grow_by_gain_ratio(column_keys(columns, codes), labels, schema.class_count, bounds)
     return tree_of_layers(layers, schema, columns)

@@ -132,8 +132,12 @@ def test_what_does_not_fit_is_named_by_its_place_and_not_shown(change: Any, reas
         ({"class_weights": {"flu": 2}}, "no class 'flu'"),
         ({"pruning": {"method": "bonsai"}}, "pruning"),
         ({"min_node": 0}, "min_node"),
-        ({"selection": {"parts": 2, "first": 0, "last": 1}}, "own key"),
+        ({"selection": {"parts": 2, "first": 0, "last": 1}}, "drawn at the hospitals"),
+        ({"further": {"noise": {"sigma": "5"}}}, "noise: what is held out or added"),
         ({"mode": "gain-ratio", "max_depth": None}, "height"),
+        ({"mode": "id3", "criterion": "c45"}, "criterion: this is of mode ppsdt"),
+        ({"mode": "gain-ratio", "pruning": {"method": "collapse"}}, "pruning: this is of mode ppsdt"),
+        ({"mode": "gain-ratio", "further": {"secret": {"grid": {"height": "1"}}}}, "no such attribute"),
     ],
 )
 def test_parameters_that_no_job_has(parameters: dict[str, Any], reason: str) -> None:
@@ -150,6 +154,11 @@ def test_what_fit_and_simulate_need_is_said() -> None:
         FederatedTreeClassifier().simulate([], SCHEMA)
     with Client.from_token("http://127.0.0.1:9", "t") as client, pytest.raises(InputError, match="study"):
         FederatedTreeClassifier(client).fit()
+    with (
+        Client.from_token("http://127.0.0.1:9", "t") as client,
+        pytest.raises(InputError, match="of its own"),
+    ):
+        FederatedTreeClassifier(client, "s", further={"min_node": 5}).fit()
 
 
 def test_an_exported_tree_is_loaded_and_exported_again(tmp_path: Path) -> None:
