@@ -1,28 +1,41 @@
 """Options that say something of a column, such as `--cuts COLUMN=1,2` and `--recode COLUMN:OLD=NEW`.
 
-Names of columns may hold any character, so a column's name is the longest name of the table that the text begins with.
+Names of columns may hold any character, so a column's name is the longest known name that the text begins with. Known
+are the names of the table, in its order, and those that the study gives its columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from shared.errors import InputError
 
 Choice = TypeVar("Choice", bound=str)
+Columns = Mapping[str, str]
+"""Every name by which a column may be called, to its name in the table; the table's own names first."""
 
 
-def split(text: str, columns: Sequence[str], sign: str, option: str) -> tuple[str, str]:
+def columns_of(table: Iterable[str], study: Mapping[str, str]) -> Columns:
+    """The names of a table's columns, and what the study calls them where that is not a name of the table already.
+
+    Args: study: name in the table to name in the study.
+    """
+    own = {name: name for name in table}
+    return own | {called: name for name, called in study.items() if name in own and called not in own}
+
+
+def split(text: str, columns: Columns, sign: str, option: str) -> tuple[str, str]:
     """Column and the rest behind `sign`. Raises: InputError: no such column, or no sign behind it."""
     named = [column for column in columns if text.startswith(column + sign)]
     if named:
         column = max(named, key=len)
-        return column, text[len(column) + len(sign) :]
+        return columns[column], text[len(column) + len(sign) :]
     head, found, rest = text.partition(sign)
     position = int(head) if head.isdecimal() else 0
-    if found and 1 <= position <= len(columns):
-        return columns[position - 1], rest
+    own = [*dict.fromkeys(columns.values())]
+    if found and 1 <= position <= len(own):
+        return own[position - 1], rest
     raise InputError(
         f"expected a column of the records, then {sign!r}",
         where=f"{option} {text}",
@@ -30,12 +43,12 @@ def split(text: str, columns: Sequence[str], sign: str, option: str) -> tuple[st
     )
 
 
-def one_each(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, str]:
+def one_each(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, str]:
     """`COLUMN=TEXT` (repeated) to column and text."""
     return dict(split(text, columns, "=", option) for text in texts or ())
 
 
-def several_each(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, list[str]]:
+def several_each(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, list[str]]:
     """`COLUMN=TEXT` (repeated, also for one column) to column and texts."""
     found: dict[str, list[str]] = {}
     for text in texts or ():
@@ -44,7 +57,7 @@ def several_each(texts: Iterable[str] | None, columns: Sequence[str], option: st
     return found
 
 
-def lists(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, list[str]]:
+def lists(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, list[str]]:
     """`COLUMN=A,B,C` to column and texts."""
     return {
         column: [part.strip() for part in rest.split(",")]
@@ -52,7 +65,7 @@ def lists(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> d
     }
 
 
-def pairs(texts: Iterable[str] | None, columns: Sequence[str], option: str) -> dict[str, dict[str, str]]:
+def pairs(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, dict[str, str]]:
     """`COLUMN:OLD=NEW` (repeated) to column, old and new. Raises: InputError: no `=` behind the column."""
     found: dict[str, dict[str, str]] = {}
     for text in texts or ():

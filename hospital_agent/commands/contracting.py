@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from hospital_agent.commands.by_column import choice_of, lists, one_each, pairs, several_each
+from hospital_agent.commands.by_column import (
+    Columns,
+    choice_of,
+    columns_of,
+    lists,
+    one_each,
+    pairs,
+    several_each,
+)
 from hospital_agent.commands.profiling import Floor, chosen_floor
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
 from hospital_agent.files import read_file, write_file
@@ -20,6 +28,7 @@ if TYPE_CHECKING:
     from hospital_agent.records.contract_draft import Choices
     from hospital_agent.records.profile.finding import Advice, Finding
     from hospital_agent.records.profile.profile import Profile
+    from hospital_agent.records.source import ColumnReference
     from shared.wire.contract import DataContract, MissingPolicy, Spelling
 
 _POLICIES: Final[Mapping[str, MissingPolicy]] = {
@@ -104,13 +113,21 @@ def draft(
     settings = chosen_settings(file, agent, setting)
     target = class_column if class_column is not None else settings.class_column
     table = chosen_table(settings)
-    profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())])
-    columns = [column.name for column in table.columns]
+    own = [column.name for column in table.columns]
+    called = dict(settings.rename) | _names(names, own)
+    columns = columns_of(own, called)
+
+    def found(references: Sequence[ColumnReference] | None, option: str) -> tuple[str, ...]:
+        return tuple(table.find(columns.get(str(one), one), option).name for one in references or ())
+
+    left_out = (*settings.drop, *found(drop, "--drop"))
+    target = None if target is None else columns.get(str(target), target)
+    profile = profile_of(table, chosen_floor(floor, agent), target, left_out)
     choices = Choices(
         name=name,
         title=title,
-        drop=tuple(table.find(reference, "--drop").name for reference in (*settings.drop, *(drop or ()))),
-        names=dict(settings.rename) | _names(names, columns),
+        drop=found(left_out, "drop"),
+        names=called,
         missing=(*settings.missing_codes, *(missing or ())),
         missing_in=several_each(missing_in, columns, "--missing-in"),
         recode=pairs(recode, columns, "--recode"),
@@ -127,8 +144,8 @@ def draft(
         units=one_each(unit, columns, "--unit"),
         conversions=pairs(convert, columns, "--convert"),
         descriptions=one_each(describe, columns, "--describe"),
-        categories=tuple(table.find(reference, "--category").name for reference in category or ()),
-        numbers=tuple(table.find(reference, "--number").name for reference in number or ()),
+        categories=found(category, "--category"),
+        numbers=found(number, "--number"),
         measured=measured,
     )
     if apply:
@@ -196,7 +213,7 @@ def advised(profile: Profile, choices: Choices) -> Choices:
     """The choices with what the findings of weight `act` advise; what the steward has said stays."""
     from dataclasses import replace
 
-    columns = [facts.name for facts in profile.facts]
+    columns = columns_of((facts.name for facts in profile.facts), {})
     options: list[Advice] = [
         advice for finding in profile.findings if finding.weight == "act" for advice in finding.advice
     ]
@@ -246,7 +263,7 @@ def _names(text: str | None, columns: Sequence[str]) -> dict[str, str]:
     return dict(zip(columns, names, strict=True))
 
 
-def _policies(texts: Sequence[str] | None, columns: Sequence[str]) -> dict[str, MissingPolicy]:
+def _policies(texts: Sequence[str] | None, columns: Columns) -> dict[str, MissingPolicy]:
     found: dict[str, MissingPolicy] = {}
     for text in texts or ():
         if text in _POLICIES:

@@ -72,6 +72,10 @@ class Choices:
     numbers: tuple[str, ...] = ()
     measured: bool = False
 
+    def called(self, column: str) -> str:
+        """What the study calls a column."""
+        return self.names.get(column, column)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
@@ -113,7 +117,7 @@ def draft_contract(profile: Profile, choices: Choices) -> Draft:
 
 def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractAttribute:
     shared: dict[str, Any] = {
-        "name": choices.names.get(facts.name, facts.name),
+        "name": choices.called(facts.name),
         "columns": _other_name(facts, choices),
         "description": choices.descriptions.get(facts.name, ""),
         "unit": choices.units.get(facts.name, ""),
@@ -139,12 +143,11 @@ def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[s
 
 
 def _class(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractClass:
+    name = choices.called(facts.name)
     if sum(count for _, count in _known(facts, choices, _spelling(facts, choices))) < facts.rows:
-        remarks.append(
-            f"{facts.name}: records without a class, or with a code for missing there, will not fit."
-        )
+        remarks.append(f"{name}: records without a class, or with a code for missing there, will not fit.")
     return ContractClass(
-        name=choices.names.get(facts.name, facts.name),
+        name=name,
         columns=_other_name(facts, choices),
         description=choices.descriptions.get(facts.name, ""),
         values=_values(facts, choices, floor, remarks),
@@ -153,7 +156,7 @@ def _class(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str])
 
 
 def _other_name(facts: ColumnFacts, choices: Choices) -> list[str]:
-    return [facts.name] if choices.names.get(facts.name, facts.name) != facts.name else []
+    return [facts.name] if choices.called(facts.name) != facts.name else []
 
 
 def _is_measured(facts: ColumnFacts, choices: Choices) -> bool:
@@ -170,6 +173,7 @@ def _spelling(facts: ColumnFacts, choices: Choices) -> Spelling:
 def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> list[ContractValue]:
     """The values at or above the floor after recoding, those that are public, and the one for all others."""
     spelling, recode = _spelling(facts, choices), choices.recode.get(facts.name, {})
+    name = choices.called(facts.name)
     recoded = {as_spelled(old, spelling): new for old, new in recode.items()}
     rows: dict[str, int] = {}
     for text, count in _known(facts, choices, spelling):
@@ -185,7 +189,7 @@ def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     if hidden and other is None:
         what = "1 value has" if hidden == 1 else f"{hidden} values have"
         remarks.append(
-            f"{facts.name}: {what} fewer than {floor} rows, so the draft does not tell. Such records will not fit, "
+            f"{name}: {what} fewer than {floor} rows, so the draft does not tell. Such records will not fit, "
             "unless another hospital lists the value, it is public (--values), or --other takes it."
         )
     listed = list(dict.fromkeys([*public, *prefixes.values(), *sorted(told, key=order_of)]))
@@ -227,6 +231,7 @@ def _first_written(facts: ColumnFacts, form: str) -> str:
 
 
 def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> dict[str, Any]:
+    name = choices.called(facts.name)
     numbers = [number for number, _ in _numbers(facts, choices)]
     cuts = choices.cuts.get(facts.name)
     if cuts is not None:
@@ -234,7 +239,7 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
         return {"kind": "number", "cuts": list(cuts), "missing_policy": policy}
     if not choices.measured:
         remarks.append(
-            f"{facts.name}: modes PPSDT and id3 need its cut points: --cuts {facts.name}=..., or privet data cuts."
+            f"{name}: modes PPSDT and id3 need its cut points: --cuts {name}=..., or privet data cuts."
         )
     if not numbers:
         raise InputError(
@@ -249,7 +254,7 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     low, high = _outwards(min(numbers), max(numbers), decimals)
     if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
         remarks.append(
-            f"{facts.name}: records without a value will not fit; --missing-as {facts.name}=NUMBER says what they "
+            f"{name}: records without a value will not fit; --missing-as {name}=NUMBER says what they "
             "count as, and cut points would make them a value of their own."
         )
     return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals, "missing_as": missing_as}
@@ -286,6 +291,7 @@ def _outwards(low: Decimal, high: Decimal, decimals: int) -> tuple[str, str]:
 
 def _policy(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> MissingPolicy:
     """As said; else a value of its own where at least `floor` rows are without one, so that fewer do not show."""
+    name = choices.called(facts.name)
     said = choices.policies.get(facts.name, choices.policies.get(""))
     if said is not None:
         return said
@@ -293,7 +299,7 @@ def _policy(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     gaps = facts.rows - sum(count for _, count in _known(facts, choices, spelling))
     if 0 < gaps < floor:
         remarks.append(
-            f"{facts.name}: fewer than {floor} rows are without a value, and the draft refuses such records; say what "
-            f"they are with --missing-policy {facts.name}=category, or fill the fields."
+            f"{name}: fewer than {floor} rows are without a value, and the draft refuses such records; say what "
+            f"they are with --missing-policy {name}=category, or fill the fields."
         )
     return "category" if gaps >= floor else "refuse"

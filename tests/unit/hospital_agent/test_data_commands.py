@@ -78,3 +78,22 @@ def test_a_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--set", f"url=duckdb://{tmp_path / 'ward.duckdb'}", "--set", "table=ward", "--class", "ill")
     found = inspected(capsys, *words)
     assert [finding["code"] for finding in found["findings"][:2]] == ["identifier", "missing-code"]
+
+
+def test_columns_of_a_file_without_header_go_by_the_studys_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Or by position, or by what inspect calls them; and the remarks use the study's."""
+    records, drafts = tmp_path / "records.csv", [tmp_path / f"{n}.json" for n in range(2)]
+    records.write_text("".join(f"{n},{n % 3},{40 + n},{n % 2}\n" for n in range(24)))
+    common = ["data", "draft", str(records), "--names", "mrn,stage,pulse,ill", "--floor", "1", "--json"]
+    named = ["--class", "ill", "--drop", "mrn", "--cuts", "pulse=50", "--recode", "stage:2=1"]
+    placed = ["--class", "4", "--drop", "1", "--cuts", "3=50", "--recode", "column 2:2=1"]
+    for words, draft in zip((named, placed), drafts, strict=True):
+        assert run([*common, *words, "-o", str(draft)]) == 0, capsys.readouterr().out
+    assert drafts[0].read_bytes() == drafts[1].read_bytes()
+    capsys.readouterr()
+    assert run([*common, *named[:4], "-o", str(drafts[0])]) == 0
+    (remark,) = json.loads(capsys.readouterr().out)["remarks"]
+    assert remark.startswith("pulse: modes PPSDT and id3 need its cut points: --cuts pulse=")
+    assert run([*common, "--class", "ill", "--cuts", "puls=50", "-o", str(drafts[0])]) == 3
