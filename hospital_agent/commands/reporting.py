@@ -68,6 +68,15 @@ def report(
             "--with-tree", help="Show the tree to others too, though its study keeps it at the hospitals."
         ),
     ] = False,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cost",
+            metavar="CLASS=MISS:FALSE_ALARM",
+            help="What errors about a class cost: shows what calling it by the threshold that follows does, beside the "
+            "tree's answers; once a class.",
+        ),
+    ] = None,
     level: Annotated[int, typer.Option("--level", min=50, max=99, help="Of intervals, in percent.")] = 95,
     clopper_pearson: Annotated[
         bool, typer.Option("--clopper-pearson", help="Exact intervals of shares, instead of Wilson's.")
@@ -76,6 +85,7 @@ def report(
     """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
     from hospital_agent.models.report_parts import fold_matrices, read_left_out, read_site
     from hospital_agent.models.reporting import Choices, Evidence, report_of, write_page
+    from shared.evaluation.costs import Costs
     from shared.evaluation.measures import Confidence
     from shared.evaluation.report_content import report_document
     from shared.evaluation.report_page import report_page
@@ -83,7 +93,8 @@ def report(
     shelf = open_shelf(folder)
     found = shelf.get(shelf.find(model))
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
-    choices = Choices(None if exact else floor, with_tree, confidence)
+    costs = [Costs.parse(text) for text in cost or []]
+    choices = Choices(None if exact else floor, with_tree, confidence, costs)
     evidence = Evidence(
         evaluations=[_evaluation(folder, job) for job in evaluation or []],
         folds=fold_matrices(found, [_evaluation(folder, job) for job in fold or []], shelf),

@@ -12,6 +12,7 @@ from hospital_agent.models.tallies import TallyResult
 from shared.errors import InputError
 from shared.evaluation.calibration import laplace
 from shared.evaluation.confusion import Confusion
+from shared.evaluation.costs import Costs
 from shared.evaluation.judging import Judgement, judge
 from shared.evaluation.measures import CONFIDENCE_95, Confidence
 from shared.evaluation.report_subject import Judged, Report, SiteResult, Subject
@@ -30,12 +31,14 @@ from shared.tree.schema import Schema
 class Choices:
     """How a report is made. `floor`: None tells exact counts, for the hospital's own eyes.
 
-    `with_tree`: the tree stands in a shared report though its study keeps it at the hospitals.
+    `with_tree`: the tree stands in a shared report though its study keeps it at the hospitals. `costs`: of errors, by
+    which a class may be called in place of the tree's answer.
     """
 
     floor: int | None
     with_tree: bool = False
     confidence: Confidence = CONFIDENCE_95
+    costs: Sequence[Costs] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,13 @@ class Evidence:
 
 
 def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) -> Report:
-    """The report on a model. Args: version: of Privet. Raises: InputError: an evaluation of another tree."""
+    """The report on a model.
+
+    Args: version: of Privet. Raises: InputError: an evaluation of another tree, or costs where the study shows no
+        shares.
+    """
+    if choices.costs and model.manifest.disclosure == "class":
+        raise InputError("the study shows only classes, no shares that costs could decide by", where="--cost")
     judged = [_judged(model, result, choices) for result in evidence.evaluations]
     training = _training(model, choices)
     return Report(
@@ -66,6 +75,7 @@ def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) 
         evidence.folds,
         evidence.left_out,
         evidence.sites,
+        choices.costs,
     )
 
 

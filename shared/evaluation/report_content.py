@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from shared.evaluation.combining import COMBINED, over_parts
 from shared.evaluation.confusion import Confusion, accuracy
+from shared.evaluation.costs import decision_json
 from shared.evaluation.floors import shown, shown_count
 from shared.evaluation.measures import Measure
 from shared.evaluation.report_sentences import FACTS
@@ -20,6 +21,7 @@ from shared.evaluation.report_tables import (
     attribute_table,
     class_table,
     confusion_table,
+    decision_tables,
     hospital_table,
     importance_table,
     joining_table,
@@ -127,6 +129,10 @@ def _judged_json(entry: Judged, report: Report) -> dict[str, Any]:
         "note": entry.note,
         "hospitals": list(entry.hospitals),
         "evaluation": plain,
+        "decisions": [
+            decision_json(entry.judgement.table, costs, report.confidence, report.floor)
+            for costs in report.costs
+        ],
     }
 
 
@@ -200,6 +206,7 @@ def _tables(
             yield overall_table(entry)
             yield per_class_table(entry)
             yield confusion_table(entry)
+            yield from decision_tables(entry, digits)
         if folds is not None:
             yield spread_table(f"Cross-validation with {len(report.folds)} folds", folds, "fold", digits)
     elif name == "hospitals":

@@ -124,6 +124,12 @@ def _output(report: Report) -> Iterator[str]:
         "counts": "a class, its share among the training records of the leaf, and the summed counts behind it",
     }
     yield f"The model answers {told[report.subject.disclosure]}. The class is the leaf's most frequent one."
+    for costs in report.costs:
+        yield (
+            f"Where a miss of “{costs.label}” costs {costs.miss} and a false alarm {costs.false_alarm}, calling it "
+            f"pays from a share of {costs.threshold} on, as far as shares are true probabilities. The model's answers "
+            "do not follow this threshold; whoever wants it has to apply it to the shares."
+        )
 
 
 def _differences(report: Report) -> Iterator[str]:
@@ -243,7 +249,8 @@ def _votes(report: Report) -> Iterator[str]:
                 f"{_records(entry, report.floor)}, {JUDGED_ON[entry.on]}: "
                 f"{shown_count(judgement.voted, report.floor)} lacked a value that their walk needed, and all branches "
                 "answered together. They count in all that is made of answers, such as accuracy. What is made of "
-                f"scores rests on the other {shown_count(judgement.table.records, report.floor)}: {names}, and curves."
+                f"scores rests on the other {shown_count(judgement.table.records, report.floor)}: {names}, curves and "
+                "thresholds."
             )
 
 

@@ -9,6 +9,7 @@ from typing import Literal
 from shared.evaluation.combining import may_be_shown
 from shared.evaluation.comparing import Paired
 from shared.evaluation.confusion import Confusion
+from shared.evaluation.costs import Costs
 from shared.evaluation.judging import Judgement
 from shared.evaluation.measures import CONFIDENCE_95, Confidence
 from shared.tree.model import Tree
@@ -90,7 +91,8 @@ class Report:
     """A report ready to be written. `floor`: None where it is for the hospital's own eyes only.
 
     `folds`: of a cross-validation of the same study, one matrix a fold. `left_out`: of hospitals, each by a tree of the
-    study that was grown without it. `sites`: of hospitals that handed over their own result with this tree.
+    study that was grown without it. `sites`: of hospitals that handed over their own result with this tree. `costs`: of
+    errors, one class each, by which the tree is also judged.
     """
 
     subject: Subject
@@ -100,6 +102,7 @@ class Report:
     folds: Sequence[Confusion] = ()
     left_out: Sequence[tuple[str, Confusion]] = ()
     sites: Sequence[SiteResult] = ()
+    costs: Sequence[Costs] = ()
 
     @property
     def shown_sites(self) -> Sequence[SiteResult]:

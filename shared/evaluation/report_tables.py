@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.evaluation.report_words import MEASURE_NAMES
 from shared.tree.schema import Attribute, Schema
 
+TOO_FEW: Final = "too few records to tell it under this floor"
 NOTHING: Final = "–"
+_WAYS: Final[Mapping[str, str]] = {
+    "by_costs": "by the costs",
+    "as_the_tree_answers": "where the tree answers it",
+    "everybody": "everybody",
+    "nobody": "nobody",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,38 @@ def confusion_table(entry: Mapping[str, Any]) -> Table:
         rows,
         "confusion",
     )
+
+
+def decision_tables(entry: Mapping[str, Any], digits: int) -> Iterator[Table]:
+    """Calling a class by what errors cost beside other ways of calling it; one table for each class with costs."""
+    floor = entry["evaluation"]["floor"]
+    counts = (
+        ""
+        if floor is None
+        else f"; of counts rounded to multiples of {floor}, so that few errors may show as none"
+    )
+    for found in entry["decisions"]:
+        rows = tuple(
+            (
+                _WAYS[name],
+                *(_short(measure, digits) for measure in way["measures"].values()),
+                _number(way["net_benefit"], digits),
+                f"{way['cost_of_100_records']:.0f}",
+            )
+            for name, way in found["ways"].items()
+        )
+        caption = (
+            f"Calling “{found['class']}” from a share of {found['threshold']:.3g} on, where a miss costs "
+            f"{found['cost_of_miss']} and a false alarm {found['cost_of_false_alarm']}, on {_on(entry)}{counts}"
+        )
+        names = ("sensitivity", "specificity", "ppv", "npv")
+        head = (
+            "who is called",
+            *(MEASURE_NAMES[name] for name in names),
+            "Net benefit",
+            "Cost of 100 records",
+        )
+        yield Table(caption, head, rows or ((TOO_FEW, *[NOTHING] * (len(head) - 1)),), "wide")
 
 
 def spread_table(caption: str, spreads: Mapping[str, Any], part: str, digits: int) -> Table:
