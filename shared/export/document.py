@@ -67,7 +67,7 @@ def read_document(data: Any) -> Subject:
             "the tree is not the one its hash names", where="tree file", remedy="Export it anew."
         )
     disclosure = data.get("disclosure", "class")
-    if disclosure not in _DISCLOSURES:
+    if not isinstance(disclosure, str) or disclosure not in _DISCLOSURES:
         raise InputError("expected disclosure class, probability or counts", where="tree file")
     subject = Subject.prepare(tree, schema, _DISCLOSURES[disclosure], _origin(data))
     return _with_shares(subject, data.get("nodes", [])) if disclosure == "probability" else subject
@@ -90,7 +90,9 @@ def _origin(data: Mapping[str, Any]) -> Origin:
     texts = {name: data.get(name, "") for name in ("study", "question", "job", "date")}
     hospitals = data.get("hospitals", [])
     version, notice = data.get("privet", ""), data.get("notice", NOTICE)
-    if not all(isinstance(text, str) for text in (*texts.values(), *hospitals, version, notice)):
+    if not isinstance(hospitals, list) or not all(
+        isinstance(text, str) for text in (*texts.values(), *hospitals, version, notice)
+    ):
         raise InputError("expected texts in the header", where="tree file")
     return Origin(**texts, hospitals=tuple(hospitals), version=version, notice=notice)
 

@@ -159,6 +159,9 @@ def changed(**members: Any) -> dict[str, Any]:
         (changed(nodes="x"), "expected a list of nodes"),
         (changed(study=5), "expected texts"),
         (changed(hospitals=[5]), "expected texts"),
+        (changed(hospitals=None), "expected texts"),
+        (changed(hospitals={"h1": 1}), "expected texts"),
+        (changed(disclosure=[]), "expected disclosure"),
     ],
 )
 def test_another_document_is_refused(document: Any, message: str) -> None:
