@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypedDict, TypeVar
@@ -112,7 +112,9 @@ def retries(call: Call[Any], patience: Patience) -> Retries:
                 return False  # a proxy's word; the cloud may have done it
             asked = error.retry_after_seconds
             return True if asked is None else min(asked, patience.most_seconds)
-        return isinstance(error, UnreachableError) and (call.may_repeat or not error.was_sent)
+        if not isinstance(error, UnreachableError):
+            return False
+        return error.may_pass and (call.may_repeat or not error.was_sent)
 
     total = patience.total_seconds
     return Retries(
@@ -133,7 +135,13 @@ def unanswered(access: Access, error: httpx.HTTPError) -> PrivetError:
         return UnexpectedAnswerError(
             "the answer cannot be unpacked; is the address that of a cloud of Privet?"
         )
-    return UnreachableError(access.url, _reason(error), was_sent=not isinstance(error, _UNSENT))
+    causes = tuple(_causes(error))
+    if any(isinstance(cause, ssl.SSLCertVerificationError) for cause in causes):
+        reason = "its TLS certificate is not trusted here; ca_file (PRIVET_CA_FILE) names another authority"
+        return UnreachableError(access.url, reason, was_sent=False, may_pass=False)
+    told = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
+    reason = next(told, type(error).__name__)
+    return UnreachableError(access.url, reason, was_sent=not isinstance(error, _UNSENT))
 
 
 def given_up(call: Call[Any], error: BusyError | UnreachableError) -> PrivetError:
@@ -189,12 +197,9 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return None
 
 
-def _reason(error: httpx.HTTPError) -> str:
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what lies below it."""
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, ssl.SSLCertVerificationError):
-            return "its TLS certificate is not trusted here; ca_file (PRIVET_CA_FILE) names another authority"
-        if isinstance(cause, OSError) and cause.strerror:
-            return cause.strerror
+        yield cause
         cause = cause.__cause__ or cause.__context__
-    return type(error).__name__

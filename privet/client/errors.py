@@ -84,11 +84,15 @@ class BusyError(TemporaryError):
 
 
 class UnreachableError(TemporaryError):
-    """No answer came. `was_sent`: whether the request may have reached the cloud."""
+    """No answer came.
 
-    def __init__(self, url: str, reason: str, *, was_sent: bool) -> None:
+    `was_sent`: whether the request may have reached the cloud. `may_pass`: whether waiting can help.
+    """
+
+    def __init__(self, url: str, reason: str, *, was_sent: bool, may_pass: bool = True) -> None:
         super().__init__(f"the cloud at {url} cannot be reached: {reason}")
         self.was_sent = was_sent
+        self.may_pass = may_pass
 
 
 class OutcomeUnknownError(TemporaryError):

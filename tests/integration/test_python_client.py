@@ -33,6 +33,7 @@ from privet.client.carrying import Patience
 from shared.errors import InputError
 from shared.tree.schema import Schema
 from tests.support.background import in_background
+from tests.support.certificates import self_signed
 from tests.support.clinic import NAMES, ROWS, SCHEMA, dealt
 from tests.support.clinic_frames import frames_of
 from tests.support.cloud_server import CloudUnderTest, running_cloud
@@ -289,3 +290,18 @@ def copied(source: socket.socket, target: socket.socket) -> None:
         while piece := source.recv(65536):
             target.sendall(piece)
         target.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.long
+def test_a_private_authority_is_trusted_where_it_is_named(tmp_path: Path) -> None:
+    authority = self_signed(tmp_path)
+    tls = {"tls_certificate": Path("tls.crt"), "tls_key": Path("tls.key")}
+    with running_cloud(tmp_path, bits=512, **tls) as cloud:
+        with Client.from_token(cloud.base_url, cloud.token, ca_file=authority, patience=QUICK) as client:
+            assert len(client.hospitals()) == 3
+        with (
+            Client.from_token(cloud.base_url, cloud.token, patience=QUICK) as stranger,
+            pytest.raises(UnreachableError, match="not trusted here; ca_file") as refused,
+        ):
+            stranger.start_job("open")
+        assert (refused.value.was_sent, refused.value.may_pass) == (False, False)

@@ -175,6 +175,7 @@ def test_when_a_request_is_sent_again() -> None:
     assert (on(cut), once(cut)) == (True, False)
     refused, lost = (UnreachableError(URL, "x", was_sent=sent) for sent in (False, True))
     assert (on(refused), once(refused), on(lost), once(lost)) == (True, True, True, False)
+    assert not on(UnreachableError(URL, "x", was_sent=False, may_pass=False))
     assert not on(refusal(404, "not_found", "", ""))
 
 
