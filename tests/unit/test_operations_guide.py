@@ -1,4 +1,4 @@
-"""Every command line in the operators' documents can be typed, and every link in the documents leads somewhere."""
+"""Every command line in the documents that people type from can be typed, and every link leads somewhere."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ from typer.main import get_command
 from privet.__main__ import app
 
 ROOT = Path(__file__).parents[2]
-GUIDES = ("docs/operations.md", "deploy/README.md")
+OPERATORS = ("docs/operations.md", "deploy/README.md")
+GUIDES = (
+    *OPERATORS,
+    "README.md",
+    *sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/guides/*.md")),
+)
 LINKED = sorted(
     path.relative_to(ROOT).as_posix()
-    for pattern in ("docs/*.md", "deploy/README.md", "*.md")
+    for pattern in ("docs/*.md", "docs/guides/*.md", "docs/recipes/*.md", "deploy/README.md", "*.md")
     for path in ROOT.glob(pattern)
 )
 COMMAND = re.compile(r"(?<![\w-])privet ([a-z].*?)(?=; *privet |$)")
@@ -84,7 +89,7 @@ WRITTEN = [(guide, words) for guide in GUIDES for words in commands((ROOT / guid
 
 def test_the_guides_are_read() -> None:
     per_guide = {guide: sum(1 for where, _ in WRITTEN if where == guide) for guide in GUIDES}
-    assert all(number > 25 for number in per_guide.values()), per_guide
+    assert all(number > (25 if guide in OPERATORS else 0) for guide, number in per_guide.items()), per_guide
 
 
 @pytest.mark.parametrize("guide", GUIDES)
