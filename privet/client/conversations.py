@@ -11,6 +11,7 @@ from privet.client import calls
 from privet.client.answers import Event, Job, JobSummary, Result
 from privet.client.calls import Call
 from privet.client.errors import ConflictError, JobFailedError, JobTimeoutError
+from shared.errors import TemporaryError
 
 T = TypeVar("T")
 Progress = Callable[[Event], object]
@@ -56,16 +57,19 @@ def cancel(job_id: str) -> Steps[Job]:
 def next_events(job_id: str, after: int, until: float | None = None) -> Steps[tuple[Event, ...]]:
     """News of a job after an event; none where a long poll brought none.
 
+    A proxy that holds no long polls cuts every quiet one, however long one is patient; so a poll is not repeated, and a
+    short look follows it.
     Args: until: a time of the monotonic clock, after which nothing is waited for.
     """
     left = _left(until)
     wait = LONG_WAIT_SECONDS if left is None else min(LONG_WAIT_SECONDS, left)
     begun = time.monotonic()
-    found: tuple[Event, ...] = yield calls.events(job_id, after, wait, left)
+    try:
+        found: tuple[Event, ...] = yield calls.events(job_id, after, wait, within_seconds=0)
+    except TemporaryError:
+        found = yield calls.events(job_id, after, 0, left)
     if not found and time.monotonic() - begun < min(_QUICK_SECONDS, wait):
-        yield Pause(
-            _QUICK_SECONDS if left is None else min(_QUICK_SECONDS, left)
-        )  # a cloud that holds no polls
+        yield Pause(_QUICK_SECONDS if left is None else min(_QUICK_SECONDS, left))
     return found
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import socket
-import socketserver
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,7 @@ from privet.client import (
     NotFoundError,
     NotPublishedError,
     NotSignedInError,
+    OutcomeUnknownError,
     UnreachableError,
 )
 from privet.client.carrying import Patience
@@ -38,6 +36,8 @@ from tests.support.clinic import NAMES, ROWS, SCHEMA, dealt
 from tests.support.clinic_frames import frames_of
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import hospitals_of, run_together
+from tests.support.middlebox import middlebox
+from tests.support.proxies import fault_proxy
 
 pytest.importorskip("sklearn")
 pd = pytest.importorskip("pandas")
@@ -228,16 +228,18 @@ async def wait_shortly(cloud: CloudUnderTest, job: str) -> None:
 @pytest.mark.long
 def test_a_cloud_that_goes_and_comes_back_in_the_middle(tmp_path: Path) -> None:
     patient = Patience(total_seconds=20, most_seconds=0.2, answer_seconds=5)
-    with running_cloud(tmp_path, bits=512) as cloud, Relayed(cloud) as front:
+    with running_cloud(tmp_path, bits=512) as cloud, middlebox(port_of(cloud)) as box:
         cloud.study(SCHEMA, name="open", publish_tree=True)
         with hospitals_of(cloud, dealt(*THREE)) as hospitals:
-            client = Client.from_token(front.url, cloud.token, patience=patient)
+            client = Client.from_token(box.url, cloud.token, patience=patient)
             job = client.start_job("open", **LOOSE)
             watch = ThreadPoolExecutor(1).submit(client.wait_for_result, job.id, timeout=60)
             for hospital in hospitals:
                 hospital.fetch(wait=5)
                 hospital.send_all()
+            box.cut()
             cloud.restart()
+            box.port = port_of(cloud)
             for hospital in hospitals:
                 hospital.reconnect()
             run_together(hospitals)
@@ -253,43 +255,71 @@ def test_no_cloud_at_all() -> None:
         client.me()
 
 
-class Relayed:
-    """An address that stays while the cloud behind it moves from port to port."""
+@pytest.mark.long
+def test_a_proxy_that_cuts_every_long_poll(cloud: CloudUnderTest) -> None:
+    over = threading.Event()
+    with middlebox(port_of(cloud)) as box:
 
-    def __init__(self, cloud: CloudUnderTest) -> None:
-        self._cloud = cloud
+        def cut() -> None:
+            while not over.wait(0.3):
+                box.cut()
 
-    def __enter__(self) -> Relayed:
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    def _handler(self) -> type[socketserver.BaseRequestHandler]:
-        cloud = self._cloud
-
-        class Handler(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                port = int(cloud.base_url.rpartition(":")[2])
-                with suppress(OSError), socket.create_connection(("127.0.0.1", port)) as behind:
-                    back = threading.Thread(target=copied, args=(behind, self.request), daemon=True)
-                    back.start()
-                    copied(self.request, behind)
-                    back.join(10)
-
-        return Handler
+        cutter = threading.Thread(target=cut)
+        cutter.start()
+        try:
+            with Client.from_token(box.url, cloud.token, patience=Patience(total_seconds=1)) as client:
+                job = client.start_job("open", **LOOSE)
+                with pytest.raises(JobTimeoutError):
+                    client.wait(job.id, timeout=3)
+                client.cancel(job.id)
+        finally:
+            over.set()
+            cutter.join()
 
 
-def copied(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while piece := source.recv(65536):
-            target.sendall(piece)
-        target.shutdown(socket.SHUT_WR)
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+def test_a_way_that_mistreats_every_second_request(cloud: CloudUnderTest, client: Client, seed: int) -> None:
+    told: list[int] = []
+    hospitals = in_background(cloud, dealt(*THREE))
+    job = client.start_job("open", **LOOSE)
+    with fault_proxy(port_of(cloud), seed) as way:
+        patient = Patience(total_seconds=30, most_seconds=0.05, answer_seconds=5)
+        with Client.from_token(way.url, cloud.token, patience=patient) as other:
+            result = other.wait_for_result(job.id, timeout=60, progress=lambda event: told.append(event.id))
+            assert result == client.result(job.id)
+            assert other.tree(job.id) == client.tree(job.id)
+            assert other.jobs(study="open") == client.jobs(study="open")
+    hospitals.join(20)
+    assert told == sorted(set(told))
+    assert len(told) >= len(list(client.events(job.id)))
+    assert sum(way.done.values()) - way.done["none"] >= 3
+
+
+@pytest.mark.long
+def test_one_call_starts_one_job_at_most_on_such_a_way(cloud: CloudUnderTest, client: Client) -> None:
+    begun = len(client.jobs(study="open"))
+    calls, answered, unknown = 12, 0, 0
+    with fault_proxy(port_of(cloud), 7) as way:
+        patient = Patience(total_seconds=10, most_seconds=0.02, answer_seconds=5)
+        with Client.from_token(way.url, cloud.token, patience=patient) as other:
+            for _ in range(calls):
+                try:
+                    other.start_job("open", **LOOSE)
+                    answered += 1
+                except OutcomeUnknownError:
+                    unknown += 1
+    # What the network itself sends twice is two jobs: the API has no key that would tell.
+    made = len(client.jobs(study="open")) - begun - way.done["duplicate"]
+    assert answered + unknown == calls
+    assert answered <= made <= calls
+    assert unknown > 0
+    for job in client.jobs(study="open", state="INVITING"):
+        client.cancel(job.id)
+
+
+def port_of(cloud: CloudUnderTest) -> int:
+    return int(cloud.base_url.rpartition(":")[2])
 
 
 @pytest.mark.long
