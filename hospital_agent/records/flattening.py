@@ -74,11 +74,18 @@ def _read_view(path: Path) -> ViewDefinition:
         raise InputError(
             error.strerror or "cannot be read", where=str(path), remedy="Correct the path."
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError(
             "the view is not JSON.", where=path.name, remedy="Correct the view definition."
         ) from None
-    return ViewDefinition.parse(document, path.name)
+    try:
+        return ViewDefinition.parse(document, path.name)
+    except (AttributeError, KeyError, TypeError, RecursionError):
+        raise InputError(
+            "an element of the view has another form than a ViewDefinition gives it.",
+            where=path.name,
+            remedy="Correct the view definition.",
+        ) from None
 
 
 def _resources(files: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -96,7 +103,7 @@ def _resources(files: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]
 def _resource(line: bytes, place: str) -> Mapping[str, Any]:
     try:
         found = json.loads(line, parse_float=Decimal)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, Mapping) or "resourceType" not in found:
         raise InputError(
@@ -116,6 +123,12 @@ def _write_rows(view: ViewDefinition, resource: Mapping[str, Any], place: str, w
     except InputError as error:
         what = str(error).removeprefix(f"{error.where}:").removesuffix(error.remedy).strip()
         raise InputError(what, where=f"{place}, {error.where}", remedy=error.remedy) from None
+    except UnicodeEncodeError:
+        raise InputError(
+            "a text holds half of a character (a lone surrogate).",
+            where=place,
+            remedy="Have the resources exported again, as UTF-8.",
+        ) from None
     return count
 
 

@@ -141,6 +141,8 @@ class _Paths:
         functions = {
             "getResourceKey": {"fn": _resource_key, "arity": {0: []}},
             "getReferenceKey": {"fn": _reference_key, "arity": {0: [], 1: ["TypeSpecifier"]}},
+            # The engine's own prints what it is given, that is records.
+            "trace": {"fn": _untold, "arity": {0: [], 1: ["String"], 2: ["String", "Expr"]}},
         }
         # The engine knows `$this` only within a function; raw data keep the types that choices such as value[x] need.
         whole = f"select({text})" if "$this" in text else text
@@ -232,6 +234,11 @@ def _reference_key(inputs: Sequence[Any], kind: Any = None) -> list[str]:
         if len(parts) >= 2 and (kind is None or parts[-2] == kind.name):
             keys.append(parts[-1])
     return keys
+
+
+def _untold(inputs: Sequence[Any], *_: Any) -> Sequence[Any]:
+    """FHIRPath's trace without a trace."""
+    return inputs
 
 
 def _fault(what: str, where: str) -> InputError:

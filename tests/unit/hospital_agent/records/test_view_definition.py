@@ -156,3 +156,51 @@ def test_faults_of_resources_name_file_and_line_and_no_value(tmp_path: Path) -> 
         flatten(view, [resources], tmp_path / "out.csv")
     with pytest.raises(InputError, match=r"expected a name that ends in \.parquet or \.csv"):
         flatten(view, [resources], tmp_path / "out.txt")
+
+
+def flattened(tmp_path: Path, view: object, resources: str) -> str:
+    (tmp_path / "view.json").write_text(view if isinstance(view, str) else json.dumps(view))
+    (tmp_path / "in.ndjson").write_text(resources)
+    out = tmp_path / "out.csv"
+    flatten(tmp_path / "view.json", [tmp_path / "in.ndjson"], out)
+    return out.read_text()
+
+
+@pytest.mark.parametrize(
+    "path", ["name.trace('x').family", "trace('x').id", "name.trace('x', family).family"]
+)
+def test_no_path_prints_a_record(tmp_path: Path, capfd: pytest.CaptureFixture[str], path: str) -> None:
+    view = {"resource": "Patient", "select": [{"column": [column("a", path)]}]}
+    patient = {"resourceType": "Patient", "id": "told", "name": [{"family": "told"}]}
+    assert flattened(tmp_path, view, json.dumps(patient)).split() == ["a", "told"]
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"select": 5},
+        {"select": [5]},
+        {"select": [{"column": {"name": "a"}}]},
+        {"select": [{"column": [5]}]},
+        {"constant": [5]},
+        {"constant": 5},
+        {"where": 5},
+        {"where": [5]},
+    ],
+)
+def test_a_view_of_another_shape_is_refused(tmp_path: Path, changes: dict[str, Any]) -> None:
+    view = {"resource": "Patient", "select": [{"column": [column("a", "id")]}]} | changes
+    with pytest.raises(InputError, match=r"view\.json: an element of the view"):
+        flattened(tmp_path, view, json.dumps(PATIENT))
+
+
+def test_deep_documents_and_halves_of_characters_are_refused(tmp_path: Path) -> None:
+    view = {"resource": "Patient", "select": [{"column": [column("a", "id")]}]}
+    deep = "[" * 100_000 + "]" * 100_000
+    with pytest.raises(InputError, match="the view is not JSON"):
+        flattened(tmp_path, deep, json.dumps(PATIENT))
+    with pytest.raises(InputError, match="line 1: expected one FHIR resource"):
+        flattened(tmp_path, view, f'{{"resourceType": "Patient", "x": {deep}}}')
+    with pytest.raises(InputError, match="line 1: a text holds half of a character"):
+        flattened(tmp_path, view, '{"resourceType": "Patient", "id": "\\ud800"}')
