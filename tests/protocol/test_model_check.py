@@ -7,7 +7,7 @@ explorer can find faults is shown by planting some.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -55,6 +55,11 @@ def explored(bounds: Bounds, rows: Mapping[str, Rows] = THREE, **changes: Any) -
     return findings
 
 
+def name_of(bounds: Bounds) -> str:
+    """The mishaps that are let happen."""
+    return "-".join(name for name, most in asdict(bounds).items() if most) or "no mishap"
+
+
 MISHAPS = [
     Bounds(),
     Bounds(cancels=1),
@@ -65,7 +70,7 @@ MISHAPS = [
 ]
 
 
-@pytest.mark.parametrize("bounds", MISHAPS, ids=str)
+@pytest.mark.parametrize("bounds", MISHAPS, ids=name_of)
 def test_no_interleaving_breaks_a_promise(bounds: Bounds) -> None:
     findings = explored(bounds)
     assert findings.worlds > 2000
@@ -94,14 +99,14 @@ WIDE = [
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("bounds", WIDE, ids=str)
+@pytest.mark.parametrize("bounds", WIDE, ids=name_of)
 def test_no_interleaving_breaks_a_promise_with_more_mishaps(bounds: Bounds) -> None:
     assert explored(bounds).worlds > 20_000
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("bounds", [Bounds(), Bounds(dishonest_sums=1)], ids=str)
+@pytest.mark.parametrize("bounds", [Bounds(), Bounds(dishonest_sums=1)], ids=name_of)
 def test_no_interleaving_breaks_a_promise_where_one_of_four_may_fall_out(bounds: Bounds) -> None:
     assert explored(bounds, FOUR, max_depth=1).worlds > 5000
 
@@ -109,7 +114,9 @@ def test_no_interleaving_breaks_a_promise_where_one_of_four_may_fall_out(bounds:
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize(
-    "bounds", [Bounds(), Bounds(cancels=1), Bounds(lies=1), Bounds(dishonest_sums=1), Bounds(lost=1)], ids=str
+    "bounds",
+    [Bounds(), Bounds(cancels=1), Bounds(lies=1), Bounds(dishonest_sums=1), Bounds(lost=1)],
+    ids=name_of,
 )
 def test_no_interleaving_breaks_a_promise_where_sums_are_opened_together(bounds: Bounds) -> None:
     assert explored(bounds, dealt=dealt(512, 3, 3)).worlds > 2000
@@ -117,7 +124,7 @@ def test_no_interleaving_breaks_a_promise_where_sums_are_opened_together(bounds:
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("bounds", [Bounds(lost_answers=True), Bounds(give_ups=1, lies=1)], ids=str)
+@pytest.mark.parametrize("bounds", [Bounds(lost_answers=True), Bounds(give_ups=1, lies=1)], ids=name_of)
 def test_no_interleaving_of_a_secret_job_breaks_a_promise_with_more_mishaps(bounds: Bounds) -> None:
     assert explored(bounds, **ID3).worlds > 1000
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.invariants.__main__ import INVARIANTS, ROOT, Invariant, examine
+from tests.invariants.__main__ import INVARIANTS, ROOT, Invariant, examine, marked
 
 GOOD = "def test_good():\n    pass\n"
 BAD = "def test_bad():\n    assert False\n"
@@ -31,3 +33,12 @@ def test_there_are_ten_and_every_file_is_there() -> None:
     for invariant in INVARIANTS:
         for check in invariant.checks:
             assert (ROOT / check.split(" ")[0]).is_file()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("check", [check for invariant in INVARIANTS for check in invariant.checks])
+def test_every_check_names_tests_that_are_there(check: str) -> None:
+    path, _, chosen = check.partition(" -k ")
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", *marked(path), path]
+    command += ["-k", chosen] if chosen else []
+    assert subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
