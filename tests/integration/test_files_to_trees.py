@@ -31,7 +31,10 @@ from tests.support.federation import LocalFederation, local_federation
 from tests.support.public_files import HOSPITALS, RECIPES
 from tests.support.reference_data import DATA, SKIP_REASON, TREES, differences, is_available, load
 
-pytestmark = pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
+pytestmark = [
+    pytest.mark.skipif(not is_available(), reason=SKIP_REASON),
+    pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
+]
 RULES = GrowthRules(min_node=1, min_child=1, max_depth=None)
 SMALL = ["contact-lenses", "play-tennis, numbers"]
 
