@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cloud_service import growing_options, tally_options
+from cloud_service import growing_options, leaving_out, tally_options
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -154,6 +154,7 @@ def create_job(
     places: tally_options.Places = None,
     all_folds: tally_options.AllFolds = False,
     histogram: tally_options.Histogram = False,
+    leave_one_out: leaving_out.LeaveOneOut = False,
     noise_sigma: Annotated[
         str | None,
         typer.Option(
@@ -213,6 +214,11 @@ def create_job(
         if all_folds:
             counts = list(tally_options.each_fold(services.jobs, counted))
         plans = [replace(plan, selection=parting, tally=tally) for parting in partings for tally in counts]
+        if leave_one_out:
+            by_hospital = leaving_out.each_without_one(services.jobs, services.studies.get(study), plans)
+            return leaving_out.told(
+                [(one, _begin(services, folder, study, p)) for one, mine in by_hospital.items() for p in mine]
+            )
         begun = [_begin(services, folder, study, one) for one in plans]
     if len(begun) == 1:
         return begun[0]
