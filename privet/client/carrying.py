@@ -140,7 +140,8 @@ def unanswered(access: Access, error: httpx.HTTPError) -> PrivetError:
         reason = "its TLS certificate is not trusted here; ca_file (PRIVET_CA_FILE) names another authority"
         return UnreachableError(access.url, reason, was_sent=False, may_pass=False)
     told = (cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror)
-    reason = next(told, type(error).__name__)
+    cut = "no answer in time" if isinstance(error, httpx.TimeoutException) else "the connection was cut"
+    reason = next(told, cut)
     return UnreachableError(access.url, reason, was_sent=not isinstance(error, _UNSENT))
 
 

@@ -256,8 +256,9 @@ def test_no_cloud_at_all() -> None:
 
 
 @pytest.mark.long
-def test_a_proxy_that_cuts_every_long_poll(cloud: CloudUnderTest) -> None:
+def test_a_proxy_that_cuts_every_long_poll(cloud: CloudUnderTest, client: Client) -> None:
     over = threading.Event()
+    job = client.start_job("open", **LOOSE)
     with middlebox(port_of(cloud)) as box:
 
         def cut() -> None:
@@ -267,14 +268,15 @@ def test_a_proxy_that_cuts_every_long_poll(cloud: CloudUnderTest) -> None:
         cutter = threading.Thread(target=cut)
         cutter.start()
         try:
-            with Client.from_token(box.url, cloud.token, patience=Patience(total_seconds=1)) as client:
-                job = client.start_job("open", **LOOSE)
-                with pytest.raises(JobTimeoutError):
-                    client.wait(job.id, timeout=3)
-                client.cancel(job.id)
+            with (
+                Client.from_token(box.url, cloud.token, patience=Patience(total_seconds=1)) as other,
+                pytest.raises(JobTimeoutError),
+            ):
+                other.wait(job.id, timeout=3)
         finally:
             over.set()
             cutter.join()
+            client.cancel(job.id)
 
 
 @pytest.mark.long
