@@ -1,8 +1,7 @@
 """`privet cloud job create --leave-one-out`: a job for each hospital, by the others.
 
-Whoever sees the sums of all these jobs but its own can solve them for each hospital's counts, though no two rosters
-differ by one hospital and agents' difference rule (A4) lets them pass. So none starts before every hospital has signed
-the consent that says so.
+Whoever takes part in all these jobs but one can solve their sums for each hospital's counts, though no two rosters
+differ by one hospital. So none starts before every hospital has signed the consent that its results may be told apart.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence, Set
 
     from cloud_service.service.jobs import Jobs
     from cloud_service.service.planning import JobPlan
@@ -75,7 +74,7 @@ def _check(plans: Sequence[JobPlan]) -> None:
             )
 
 
-def _consenting(terms: Terms) -> Collection[str]:
+def _consenting(terms: Terms) -> Set[str]:
     """Hospitals that let results of this study with and without them be known."""
     own = terms.document.sha256
     words = [signed.consent for signed in terms.consents]

@@ -27,7 +27,7 @@ FOUR = ("h1", "h2", "h3", "h4")
 def test_all_leave_one_out_jobs_but_ones_own_tell_of_every_hospital_and_no_pair_of_them_differs_by_one() -> (
     None
 ):
-    """Why the command asks consents that agents do not ask of these jobs: sums are equations."""
+    """Why the command asks for consents before the first job: sums are equations."""
     rosters = [tuple(name for name in FOUR if name != left_out) for left_out in FOUR]
     for own in FOUR:
         seen = [roster for roster in rosters if own in roster]
