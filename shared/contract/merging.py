@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from shared.contract.schema import schema_of_contract
 from shared.contract.spelling import as_spelled, number_or_none
 from shared.errors import InputError
+from shared.tree.numbers import decimal_text
 from shared.wire.contract import (
     ContractAttribute,
     ContractClass,
@@ -25,6 +26,10 @@ from shared.wire.contract import (
 )
 
 One = TypeVar("One", str, int, Decimal)
+_HINTS: Final = {
+    "kind": " (privet data draft has --number, --category and --cuts)",
+    "missing_policy": " (privet data draft has --missing-policy)",
+}
 _LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the other drafts."
 
 
@@ -121,7 +126,7 @@ def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where
     for entry in (entry for values in drafts for entry in values):
         value = meant.get(as_spelled(entry.value, spelling), entry.value)
         found.setdefault(as_spelled(value, spelling), []).append(entry)
-    joined = [_joined(entries, where) for entries in found.values()]
+    joined = [_joined(entries, spelling, where) for entries in found.values()]
     return sorted(joined, key=lambda entry: (entry.other, *order_of(entry.value)))
 
 
@@ -131,8 +136,8 @@ def order_of(value: str) -> tuple[bool, Decimal, str]:
     return (number is None, number or Decimal(0), value)
 
 
-def _joined(entries: Sequence[ContractValue], where: str) -> ContractValue:
-    value = min({entry.value for entry in entries if not _only_elsewhere(entry, entries)})
+def _joined(entries: Sequence[ContractValue], spelling: Spelling, where: str) -> ContractValue:
+    value = min({entry.value for entry in entries if not _only_elsewhere(entry, entries, spelling)})
     texts = {text for entry in entries for text in (entry.value, *entry.texts)} - {value}
     return ContractValue(
         value=value,
@@ -143,9 +148,11 @@ def _joined(entries: Sequence[ContractValue], where: str) -> ContractValue:
     )
 
 
-def _only_elsewhere(entry: ContractValue, entries: Sequence[ContractValue]) -> bool:
+def _only_elsewhere(entry: ContractValue, entries: Sequence[ContractValue], spelling: Spelling) -> bool:
     """Whether another draft lists this value as a spelling of its own one."""
-    return any(entry.value in other.texts for other in entries)
+    form = as_spelled(entry.value, spelling)
+    others = [other for other in entries if other.value != entry.value]
+    return any(as_spelled(text, spelling) == form for other in others for text in other.texts)
 
 
 def _spelling(drafts: Sequence[ContractAttribute] | Sequence[ContractClass], where: str) -> Spelling:
@@ -165,7 +172,7 @@ def _policy(drafts: Sequence[ContractAttribute], where: str) -> MissingPolicy:
 
 def _bound(choose: Callable[..., Decimal], bounds: Iterable[str | None]) -> str | None:
     found = [Decimal(bound) for bound in bounds if bound is not None]
-    return format(choose(found), "f") if found else None
+    return decimal_text(choose(found)) if found else None
 
 
 def _conversions(drafts: Sequence[ContractAttribute], where: str) -> list[UnitConversion]:
@@ -194,5 +201,5 @@ def _differ(member: str, where: str) -> InputError:
     return InputError(
         f"the drafts differ in {member}",
         where=where,
-        remedy="Agree on one, and correct the drafts that say otherwise.",
+        remedy=f"Agree on one, and correct the drafts that say otherwise{_HINTS.get(member, '')}.",
     )

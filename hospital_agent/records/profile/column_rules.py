@@ -94,7 +94,7 @@ def _constant(facts: ColumnFacts, floor: int) -> Finding | None:
     if facts.different == 1 and not facts.missing:
         return Finding(
             "constant",
-            Weight.ACT,
+            Weight.LOOK,
             (facts.name,),
             "every row has the same value, so it can tell nothing here; at another hospital it may differ.",
             "Leave it out, unless other hospitals have other values.",

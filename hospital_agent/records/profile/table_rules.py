@@ -42,10 +42,10 @@ def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
         found.append(
             Finding(
                 "single-class",
-                Weight.STOP,
+                Weight.LOOK,
                 (target.name,),
-                "there is only one class.",
-                "Name another column.",
+                "there is only one class here, so these records alone make no tree.",
+                "A study can use them where other hospitals have other classes; else name another column.",
             )
         )
     if target.different > MANY_VALUES and target.is_number:

@@ -47,8 +47,34 @@ def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 def test_records_that_make_no_study_end_with_code_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = inspected(capsys, ward(tmp_path, "no"), "--class", "ill", code=1)
-    assert found["findings"][0]["code"] == "single-class"
+    labels = " ".join(str(n) for n in range(300))
+    path = tmp_path / "ids.csv"
+    path.write_text(
+        "\n".join(["grade,ill", *(f"{n % 3},{label}" for n, label in enumerate(labels.split()))]) + "\n"
+    )
+    found = inspected(capsys, path, "--class", "ill", code=1)
+    assert found["findings"][0]["code"] == "class-of-numbers"
+    alone = inspected(capsys, ward(tmp_path, "no"), "--class", "ill")
+    assert [(one["code"], one["weight"]) for one in alone["findings"] if "class" in one["code"]] == [
+        ("single-class", "look")
+    ]
+
+
+def test_one_hospitals_only_value_does_not_take_a_column_from_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--apply` keeps a constant column; the drafts of all hospitals merge, and all their records fit."""
+    rows = {"h1": [("a", "no")] * 30, "h2": [("a", "no"), ("b", "yes")] * 15}
+    drafts = []
+    for name, found in rows.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["kind,ill", *map(",".join, found)]) + "\n")
+        drafts.append(tmp_path / f"{name}.json")
+        assert run(["data", "draft", str(path), "--class", "ill", "--apply", "-o", str(drafts[-1])]) == 0
+    merged = tmp_path / "merged.json"
+    assert run(["data", "merge", *map(str, drafts), "-o", str(merged)]) == 0
+    assert all(run(["data", "check", str(merged), str(tmp_path / f"{name}.csv")]) == 0 for name in rows)
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize(
