@@ -38,7 +38,7 @@ def check_contract(contract: DataContract) -> None:
     """
     seen: dict[str, str] = {}
     for owner in owners_of(contract):
-        for column in {owner.name, *owner.columns}:
+        for column in dict.fromkeys((owner.name, *owner.columns)):
             if column in seen:
                 raise InputError(
                     f"the column {column!r} is named for {seen[column]!r} and for {owner.name!r}",

@@ -248,6 +248,18 @@ def test_a_value_that_is_a_spelling_elsewhere_becomes_that_spelling() -> None:
     assert attribute_reader(merged.attributes[0])("W") == "female"
 
 
+def test_a_value_in_another_case_is_no_new_name_for_it() -> None:
+    loud = contract({**SEX, "values": [{"value": "W"}, {"value": "male", "texts": ["male", "MALE"]}]})
+    for drafts in ([loud, contract(SEX)], [contract(SEX), loud]):
+        assert [entry.value for entry in merge(drafts).attributes[0].values] == ["female", "male"]
+
+
+def test_one_number_written_in_two_ways_is_one_bound() -> None:
+    bounds = ({"minimum": "20", "maximum": "300.0"}, {"minimum": "20.0", "maximum": "300"})
+    drafts = [contract({**PULSE, **each}) for each in bounds]
+    assert merge(drafts).sha256 == merge(drafts[::-1]).sha256
+
+
 def test_merged_ranges_spellings_and_names_are_the_widest() -> None:
     here = contract({**PULSE, "columns": ["HR"]}, {**GRADE, "spelling": "exact"})
     there = contract({**PULSE, "minimum": "10.5", "maximum": "250", "columns": ["Puls"]}, GRADE)
