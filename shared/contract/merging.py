@@ -1,7 +1,8 @@
 """Several hospitals' drafts to one contract, in which nobody can see who gave what.
 
-Values, texts and columns are the union of the drafts' in sorted order, and attributes stand in the order that all drafts
-agree on, else sorted by name; so the result does not depend on the drafts' order. Where drafts contradict one another, a person has to decide: that is an error which names the column.
+Values, texts and columns are the union of the drafts' in sorted order; attributes stand in the order that all drafts
+agree on, else sorted by name. So the result does not depend on the drafts' order. Where drafts contradict one another,
+a person has to decide: that is an error which names the column.
 """
 
 from __future__ import annotations

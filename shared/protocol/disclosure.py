@@ -133,7 +133,7 @@ def terms_of(manifest: Manifest) -> Terms:
         noisy=manifest.noise is not None,
         secret=manifest.secret,
         consents=len(manifest.consents or ()),
-        fractional=frozenset() if manifest.tally else _fractional(manifest),
+        fractional=_fractional(manifest),
         tally=None if manifest.tally is None else manifest.tally.kind,
     )
 

@@ -30,7 +30,6 @@ _PERSONAL: Final = re.compile(
     r"(.*[ _.-])?(name|surname|forename|lastname|firstname|address|street|zip|zipcode|postcode|phone|mobile|email|mail"
     r"|birth|birthday|birthdate|dob)([ _.-].*)?"
 )
-_MOSTLY_ONE: Final = 0.99
 _MANY_CATEGORIES: Final = 50
 _LONG_NUMBER: Final = 10_000
 """Measurements have few digits, and numbers of cases many."""
