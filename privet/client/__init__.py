@@ -24,6 +24,7 @@ from privet.client.errors import (
     NotPublishedError,
     NotSignedInError,
     OutcomeUnknownError,
+    SecondFactorError,
     UnexpectedAnswerError,
     UnreachableError,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "OutcomeUnknownError",
     "PublishedTree",
     "Result",
+    "SecondFactorError",
     "Study",
     "StudyRules",
     "StudySummary",

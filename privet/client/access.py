@@ -21,10 +21,13 @@ CA_FILE: Final = "PRIVET_CA_FILE"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A checked address with a token. `ca_file`: PEM, for a private certificate authority."""
+    """A checked address with a token.
+
+    `token`: None for somebody who is to sign in. `ca_file`: PEM, for a private certificate authority.
+    """
 
     url: str
-    token: str = field(repr=False)
+    token: str | None = field(repr=False)
     ca_file: Path | None = None
 
     def __post_init__(self) -> None:
@@ -47,7 +50,7 @@ class Access:
                 where="url",
                 remedy="Use https://; plain http is for this machine only.",
             )
-        if not self.token or not self.token.isascii() or not self.token.isprintable() or " " in self.token:
+        if self.token is not None and not _is_word(self.token):
             raise InputError(
                 "expected a token, one word of printable ASCII",
                 where="token",
@@ -67,6 +70,10 @@ class Access:
             )
         ca_file = given.get(CA_FILE)
         return cls(given[URL], _token(given), Path(ca_file) if ca_file else None)
+
+
+def _is_word(text: str) -> bool:
+    return text != "" and text.isascii() and text.isprintable() and " " not in text
 
 
 def _token(given: Mapping[str, str]) -> str:

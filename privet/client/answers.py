@@ -44,6 +44,14 @@ class Me:
 
 
 @dataclass(frozen=True, slots=True)
+class SignedIn:
+    """What came of signing in: a session's token, or the address of a second factor that is to be added first."""
+
+    token: str | None = field(default=None, repr=False)
+    second_factor: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Hospital:
     """A registered hospital. `is_member`: whether the federation still lists its certificate."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar, Unpack
@@ -74,6 +75,31 @@ class AsyncClient:
     def from_environment(cls, patience: Patience | None = None) -> Self:
         """By PRIVET_CLOUD_URL, PRIVET_TOKEN or PRIVET_TOKEN_FILE, and PRIVET_CA_FILE where one is needed."""
         return cls(Access.from_environment(), patience)
+
+    @classmethod
+    async def sign_in(
+        cls,
+        url: str,
+        name: str,
+        password: str,
+        code: str = "",
+        *,
+        ca_file: str | Path | None = None,
+        patience: Patience | None = None,
+    ) -> Self:
+        """A client for somebody with an account: eight hours, or half an hour without a request.
+
+        Args: code: of the authenticator app, where the account has a second factor.
+        Raises: NotSignedInError: something of it is wrong. SecondFactorError: the account needs a second factor first.
+        """
+        access = Access(url, None, None if ca_file is None else Path(ca_file))
+        async with cls(access, patience) as door:
+            token = await door._run(conversations.sign_in(name, password, code))
+        return cls(replace(access, token=token), patience)
+
+    async def sign_out(self) -> None:
+        """End the session at once. Raises: ConflictError: it is a token, which an operator revokes."""
+        await self._call(calls.sign_out())
 
     async def __aenter__(self) -> Self:
         return self

@@ -18,6 +18,7 @@ from privet.client.answers import (
     Prediction,
     PublishedTree,
     Result,
+    SignedIn,
     Study,
     StudySummary,
     reader,
@@ -46,6 +47,7 @@ class Call(Generic[T]):
     accept: str = "application/json"
 
 
+_signed_in: Final = reader(SignedIn)
 _me: Final = reader(Me)
 _hospitals: Final = reader(tuple[Hospital, ...], "hospitals")
 _studies: Final = reader(tuple[StudySummary, ...], "studies")
@@ -58,6 +60,16 @@ _result: Final = reader(Result)
 _tree: Final = reader(PublishedTree)
 _prediction: Final = reader(Prediction)
 _document: Final = reader(dict[str, Any])
+
+
+def sign_in(name: str, password: str, code: str) -> Call[SignedIn]:
+    """A session for somebody with an account."""
+    return _post("/v1/sign-in", {"name": name, "password": password, "code": code}, _signed_in)
+
+
+def sign_out() -> Call[bytes]:
+    """The end of a session."""
+    return Call("POST", "/v1/sign-out", bytes)
 
 
 def me() -> Call[Me]:

@@ -66,11 +66,12 @@ def connection(access: Access) -> Connection:
             where=str(access.ca_file or "SSL_CERT_FILE"),
             remedy="Give a PEM file with the certificate authority of the cloud's address.",
         ) from None
+    signed_in = {} if access.token is None else {"authorization": f"Bearer {access.token}"}
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     return Connection(
         base_url=access.url,
         verify=context,
-        headers={"authorization": f"Bearer {access.token}", "user-agent": "privet-client"},
+        headers={"user-agent": "privet-client"} | signed_in,
         follow_redirects=False,
         trust_env=not is_loopback(httpx.URL(access.url).host),
     )

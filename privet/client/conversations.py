@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 from privet.client import calls
-from privet.client.answers import Event, Job, JobSummary, Result
+from privet.client.answers import Event, Job, JobSummary, Result, SignedIn
 from privet.client.calls import Call
-from privet.client.errors import ConflictError, JobFailedError, JobTimeoutError
+from privet.client.errors import ConflictError, JobFailedError, JobTimeoutError, SecondFactorError
 from shared.errors import TemporaryError
 
 T = TypeVar("T")
@@ -31,6 +31,14 @@ class Pause:
 
 
 Steps = Generator[Call[Any] | Pause, Any, T]
+
+
+def sign_in(name: str, password: str, code: str) -> Steps[str]:
+    """A session's token. Raises: SecondFactorError: the account needs one first. NotSignedInError."""
+    found: SignedIn = yield calls.sign_in(name, password, code)
+    if found.token is None:
+        raise SecondFactorError(found.second_factor or "")
+    return found.token
 
 
 def job_pages(study_id: str | None, state: str | None) -> Steps[tuple[JobSummary, ...]]:

@@ -33,9 +33,23 @@ class ApiError(PrivetError):
 
 
 class NotSignedInError(ApiError):
-    """The token is not known to this cloud, has expired or was revoked."""
+    """The token is not known to this cloud, has expired or was revoked; or name, password or code are wrong."""
 
-    remedy = "Ask for a token (`privet cloud token create`), and set PRIVET_TOKEN or PRIVET_TOKEN_FILE."
+    remedy = (
+        "Sign in again, or ask for a token (`privet cloud token create`) "
+        "and set PRIVET_TOKEN or PRIVET_TOKEN_FILE."
+    )
+
+
+class SecondFactorError(PrivetError):
+    """The account needs a second factor first. `address`: an otpauth:// address for an authenticator app; a secret."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            "this account needs a second factor, and there is no session yet. Put the error's `address` into an "
+            "authenticator app as a QR code, then sign in again with a code of it."
+        )
+        self.address = address
 
 
 class ForbiddenError(ApiError):

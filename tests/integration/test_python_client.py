@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from cloud_service.service.services import unix_time
 from privet.client import (
     AsyncClient,
     Client,
@@ -25,11 +26,13 @@ from privet.client import (
     NotPublishedError,
     NotSignedInError,
     OutcomeUnknownError,
+    SecondFactorError,
     UnreachableError,
 )
 from privet.client.carrying import Patience
 from shared.errors import InputError
 from shared.tree.schema import Schema
+from tests.integration.test_sign_in import PASSWORD, code_of
 from tests.support.background import in_background
 from tests.support.certificates import self_signed
 from tests.support.clinic import NAMES, ROWS, SCHEMA, dealt
@@ -337,3 +340,36 @@ def test_a_private_authority_is_trusted_where_it_is_named(tmp_path: Path) -> Non
         ):
             stranger.start_job("open")
         assert (refused.value.was_sent, refused.value.may_pass) == (False, False)
+
+
+@pytest.mark.long
+def test_people_sign_in_with_password_and_second_factor(cloud: CloudUnderTest) -> None:
+    add = cloud.services.people.accounts.add
+    add("ana", PASSWORD, ["analyst"], None)
+    add("olga", PASSWORD, ["coordinator"], None)
+    with Client.sign_in(cloud.base_url, "ana", PASSWORD, patience=QUICK) as ana:
+        assert ana.me().roles == ("analyst",)
+        ana.sign_out()
+        with pytest.raises(NotSignedInError):
+            ana.me()
+    with pytest.raises(NotSignedInError):
+        Client.sign_in(cloud.base_url, "ana", "wrong", patience=QUICK)
+    with pytest.raises(SecondFactorError) as first:
+        Client.sign_in(cloud.base_url, "olga", PASSWORD, patience=QUICK)
+    assert first.value.address.startswith("otpauth://")
+    assert first.value.address not in str(first.value)
+
+    async def come_and_go() -> str:
+        code = code_of(first.value.address, unix_time())
+        client = await AsyncClient.sign_in(cloud.base_url, "olga", PASSWORD, code, patience=QUICK)
+        async with client:
+            name = (await client.me()).name
+            await client.sign_out()
+            return name
+
+    assert asyncio.run(come_and_go()) == "olga"
+    with (
+        Client.from_token(cloud.base_url, cloud.token, patience=QUICK) as client,
+        pytest.raises(ConflictError),
+    ):
+        client.sign_out()
