@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from privet.client.answers import Job
 from privet.client.blocking import Client
 from privet.client.conversations import Progress
+from privet.client.errors import UnexpectedAnswerError
 from privet.client.rules import Criterion, JobRules, Mode
 from privet.estimator import PrivetTreeClassifier
 from privet.simulating import grow_pooled
@@ -228,8 +229,13 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         return cast(JobRules, {**named, **given, **(self.further or {})})
 
     def _follow(self, client: Client, job_id: str) -> Self:
-        client.wait_for_result(job_id, timeout=self.timeout, progress=self.progress)
-        return self._take(read_document(client.tree(job_id).document | _origin(client.job(job_id))))
+        result = client.wait_for_result(job_id, timeout=self.timeout, progress=self.progress)
+        published = client.tree(job_id)
+        if published.tree_sha256 != result.tree_sha256:
+            raise UnexpectedAnswerError(
+                "the cloud shows another tree than the one that its hospitals attested"
+            )
+        return self._take(read_document(published.document | _origin(client.job(job_id))))
 
     def _take(self, subject: Subject) -> Self:
         names = [attribute.name for attribute in subject.schema.attributes]
