@@ -244,9 +244,7 @@ RECIPES: dict[str, Recipe] = {
     "SPECT.train": Recipe(("spect-heart/SPECT.train",), 1, (), "spect-train"),
     "SPECT.test": Recipe(("spect-heart/SPECT.test",), 1),
     "thyroid-ann, train": Recipe(("thyroid-ann/ann-train.data",), 22, ("--measured",), measured=True),
-    "thyroid-ann, test": Recipe(
-        ("thyroid-ann/ann-test.data",), 22, words("--apply --measured"), measured=True
-    ),
+    "thyroid-ann, test": Recipe(("thyroid-ann/ann-test.data",), 22, ("--measured",), measured=True),
     "thyroid-recurrence": Recipe(
         ("thyroid-recurrence/Thyroid_Diff.csv",), 17, words("--drop Age"), "thyroid-recurrence"
     ),
