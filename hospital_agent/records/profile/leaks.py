@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.finding import Finding, Weight, drop
+from shared.tree.schema import MAX_CLASSES
 
 Codes = NDArray[np.int64]
 _TELLS: Final = 0.98
@@ -68,15 +69,13 @@ def twins(facts: Sequence[ColumnFacts]) -> list[Finding]:
 def _told(column: ColumnFacts, target: ColumnFacts) -> float | None:
     """Of the rows beside the most frequent class, the share that the column tells right; None where it cannot say."""
     rows, base = target.rows, max(target.counts)
-    if rows < _FEWEST_ROWS or base == rows or column.different < 2:
+    if rows < _FEWEST_ROWS or base == rows or column.different < 2 or target.different > MAX_CLASSES:
+        return None
+    by_value = column.different * _ROWS_A_VALUE <= rows
+    if not by_value and not column.is_number:
         return None
     table = _table(column.codes, target.codes, len(column.values), len(target.values))
-    if column.different * _ROWS_A_VALUE <= rows:
-        right = int(table.max(axis=1).sum())
-    elif column.is_number:
-        right = 0
-    else:
-        return None
+    right = int(table.max(axis=1).sum()) if by_value else 0
     if column.is_number:
         right = max(right if column.different <= _FEW_VALUES else 0, _best_cut(column, table))
     return (right - base) / (rows - base)

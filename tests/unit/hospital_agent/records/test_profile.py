@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,18 @@ def test_the_class_under_another_name_is_found() -> None:
     profile = profile_of(table(coded=coded, score=score, plain=plain, ill=classes), 5, "ill")
     leaks = [finding.columns for finding in profile.findings if finding.code == "gives-class-away"]
     assert leaks == [("coded",)] or ("coded", "score") in leaks
+
+
+def test_a_class_that_is_different_in_every_row_costs_no_memory() -> None:
+    """Named by mistake: rows times rows would be 128 MB here, and more than a machine has for a registry."""
+    rows = 4000
+    names, sizes = [f"p{row}" for row in range(rows)], [str(row * 7 % rows) for row in range(rows)]
+    tracemalloc.start()
+    profile = profile_of(table(size=sizes, ill=names), 5, "ill")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**25
+    assert "gives-class-away" not in {finding.code for finding in profile.findings}
 
 
 def test_a_column_twice_is_found_in_other_words_and_in_another_unit() -> None:
