@@ -18,6 +18,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from shared.configuring import faults_of
 from shared.errors import ErrorCode, InputError
 from shared.protocol.consenting import SeenRoster, differing_hospital
+from shared.protocol.together import told_together
 from shared.secure_tree.privacy import PrivacyLimit
 from shared.wire.consent import Consent
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
@@ -188,7 +189,7 @@ def review(
         or _wrong_tally(policy, manifest)
         or _in_small_groups(policy, manifest)
         or (
-            differs_by_one(manifest.invited, manifest.study_sha256, seen_rosters, consents)
+            tells_of_one(manifest.invited, manifest.study_sha256, list(seen_rosters), own, consents)
             if shows_result(manifest)
             else None
         )
@@ -199,6 +200,26 @@ def shows_result(manifest: Manifest) -> bool:
     """Whether anybody sees sums or a tree of the members' records at the end: then the difference rule is about it."""
     secret = manifest.secret
     return secret is None or (secret.purpose == "train" and secret.result == "open")
+
+
+def tells_of_one(
+    roster: Sequence[str],
+    study_sha256: str | None,
+    earlier: Sequence[SeenRoster],
+    own: str,
+    consents: Sequence[Consent] = (),
+) -> Refusal | None:
+    """The difference rule (A4), of two results and of all that this hospital has seen together. Args: own: its id."""
+    refusal = differs_by_one(roster, study_sha256, earlier, consents)
+    hospital = told_together(roster, study_sha256, earlier, own, consents)
+    if refusal is not None or hospital is None:
+        return refusal
+    return Refusal(
+        ErrorCode.POLICY_DIFFERENCE,
+        f"With the results of earlier jobs on the same records, this one would tell of {hospital}'s own records: they "
+        f"follow by adding and subtracting. Run it with the same hospitals as before, or have {hospital} consent "
+        "(privet agent consent).",
+    )
 
 
 def differs_by_one(

@@ -19,7 +19,7 @@ from hospital_agent.daemon.remembering import FORGOT
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally, studies
 from hospital_agent.keyring import Spent
-from hospital_agent.policy import differs_by_one, shows_result
+from hospital_agent.policy import shows_result, tells_of_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
@@ -283,7 +283,7 @@ class Casework:
             return
         earlier = self.rosters_over(identity, besides=case.entry.job)
         consents = valid_consents(after.manifest, self.office.keyring.hospital_trust())
-        refusal = differs_by_one(after.roster, after.manifest.study_sha256, earlier, consents)
+        refusal = tells_of_one(after.roster, after.manifest.study_sha256, earlier, self.office.own, consents)
         if refusal is not None:
             raise JobFailure(JobCode.CANCELLED, refusal.reason)
 

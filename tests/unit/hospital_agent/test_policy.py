@@ -113,6 +113,17 @@ def test_the_difference_rule_is_about_exactly_one_hospital(roster: set[str], see
     assert (refused is not None) == expected
 
 
+def test_jobs_that_together_tell_of_one_hospital_are_declined_by_who_would_know() -> None:
+    earlier = [SeenRoster(("h1", "h2", "h3"), "one"), SeenRoster(("h1", "h2", "h4"), "two")]
+    third = manifest(invited=["h1", "h3", "h4"])
+    refusal = review(Policy(), third, own="h1", synthetic=False, seen_rosters=iter(earlier))
+    assert refusal is not None
+    assert (refusal.code, "adding and subtracting" in refusal.reason) == ("policy_difference", True)
+    assert review(Policy(), third, own="h3", synthetic=False, seen_rosters=earlier[:1]) is None
+    histogram = manifest(invited=["h1", "h3", "h4"], **HISTOGRAM)
+    assert review(Policy(), histogram, own="h1", synthetic=False, seen_rosters=earlier) is not None
+
+
 SECRET_RULES: dict[str, object] = {
     "profile": "secret-gainratio",
     "schema": {**SCHEMA, "attributes": [{**SCHEMA["attributes"][0], "treat_as": "ordered"}]},
