@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hospital_agent.records.profile.suspects import is_missing_word
-from hospital_agent.records.table import Column
+from hospital_agent.records.table import Column, DecimalMark
 from shared.tree.numbers import UnknownValueError, parse_number
 
 Kind = Literal["empty", "integer", "decimal", "date", "category", "text"]
+Numbers = tuple[Decimal | None, ...]
+"""Each different text as a number, None where it is none."""
 
 _DATE: Final = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}( .*)?|\d{1,2}-[A-Za-z]{3}-\d{2,4}"
@@ -29,12 +31,12 @@ _TEXT_BLANKS: Final = 3
 class ColumnFacts:
     """One column. `counts[i]`: rows with `values[i]`; `numbers[i]`: that text as a number, or None.
 
-    `comma`: its numbers are written 37,5. `kind`: by four rows in five, without empty and suspected fields.
+    `comma`: its numbers are written and read 37,5. `kind`: by four rows in five, without empty and suspected fields.
     """
 
     column: Column
     counts: tuple[int, ...] = field(repr=False)
-    numbers: tuple[Decimal | None, ...] = field(repr=False)
+    numbers: Numbers = field(repr=False)
     kind: Kind
     comma: bool
 
@@ -85,11 +87,24 @@ class ColumnFacts:
 def facts_of(column: Column) -> ColumnFacts:
     """All that is known of a column by itself."""
     counts = tuple(np.bincount(column.codes, minlength=len(column.values)).tolist())
-    points = tuple(_number(text) for text in column.values)
-    commas = tuple(_number(text.replace(",", ".", 1)) for text in column.values)
-    comma = sum(n is not None for n in commas) > sum(n is not None for n in points)
-    numbers = commas if comma else points
+    numbers = _numbers(column)
+    comma = column.decimal_mark is DecimalMark.COMMA
     return ColumnFacts(column, counts, numbers, _kind(column.values, counts, numbers), comma)
+
+
+def _numbers(column: Column) -> Numbers:
+    """As a job reads them; where the mark is unclear and a job reads none, as most of them can be read."""
+    mark = column.decimal_mark
+    if mark is DecimalMark.POINT:
+        return _with_point(column)
+    commas = tuple(None if "." in text else _number(text.replace(",", ".", 1)) for text in column.values)
+    if mark is DecimalMark.COMMA:
+        return commas
+    return max(_with_point(column), commas, key=lambda numbers: sum(n is not None for n in numbers))
+
+
+def _with_point(column: Column) -> Numbers:
+    return tuple(_number(text) for text in column.values)
 
 
 def _number(text: str) -> Decimal | None:
@@ -99,7 +114,7 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
-def _kind(values: tuple[str, ...], counts: tuple[int, ...], numbers: tuple[Decimal | None, ...]) -> Kind:
+def _kind(values: tuple[str, ...], counts: tuple[int, ...], numbers: Numbers) -> Kind:
     told = [
         (text, count, number)
         for text, count, number in zip(values, counts, numbers, strict=True)

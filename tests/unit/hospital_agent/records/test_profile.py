@@ -13,12 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hospital_agent.records.decimal_marks import reader_of, with_marks
 from hospital_agent.records.files import read_table
+from hospital_agent.records.profile.facts import facts_of
 from hospital_agent.records.profile.page import document_of, html_of, text_of
 from hospital_agent.records.profile.profile import profile_of
 from hospital_agent.records.profile.shown import shown_values
 from hospital_agent.records.source import DataSettings
-from hospital_agent.records.table import Column, Table
+from hospital_agent.records.table import Column, DecimalMark, Table
+from shared.tree.numbers import UnknownValueError, parse_number
 
 ROWS = 60
 
@@ -30,7 +33,8 @@ def column(name: str, texts: list[str], position: int = 1) -> Column:
 
 def table(**columns: list[str]) -> Table:
     made = tuple(column(name, texts, place) for place, (name, texts) in enumerate(columns.items(), start=1))
-    return Table("ward.csv", made, len(next(iter(columns.values()))), True, lambda row: f"line {row + 2}")
+    marked = with_marks(made, None)
+    return Table("ward.csv", marked, len(next(iter(columns.values()))), True, lambda row: f"line {row + 2}")
 
 
 def found(name: str, texts: list[str], **more: list[str]) -> dict[str, Any]:
@@ -107,6 +111,25 @@ def test_the_class_under_another_name_is_found() -> None:
     profile = profile_of(table(coded=coded, score=score, plain=plain, ill=classes), 5, "ill")
     leaks = [finding.columns for finding in profile.findings if finding.code == "gives-class-away"]
     assert leaks == [("coded",)] or ("coded", "score") in leaks
+
+
+@pytest.mark.parametrize("declared", [None, True, False])
+@pytest.mark.parametrize("texts", [["36,5", "37", "38.5"], ["36,5", "37"], ["1,200", "3"], ["36.5", "37"]])
+def test_numbers_are_told_as_a_job_reads_them(texts: list[str], declared: bool | None) -> None:
+    (marked,) = with_marks([column("x", texts)], declared)
+    facts = facts_of(marked)
+    assert facts.comma == (marked.decimal_mark is DecimalMark.COMMA)
+    if marked.decimal_mark is DecimalMark.UNCLEAR:
+        return
+
+    def is_read(text: str) -> bool:
+        try:
+            reader_of(marked.decimal_mark, lambda plain: int(parse_number("x", plain) > 0), "x")(text)
+        except UnknownValueError:
+            return False
+        return True
+
+    assert [number is not None for number in facts.numbers] == [is_read(text) for text in facts.values]
 
 
 def test_a_class_that_is_different_in_every_row_costs_no_memory() -> None:
