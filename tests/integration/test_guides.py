@@ -29,7 +29,7 @@ POLICY = 'approval = "study"\n'
 def records(hospital: int) -> list[tuple[str, ...]]:
     """Of one hospital: pneumonia mostly with cough and fever, one field in twelve missing."""
     drawn = random.Random(hospital)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for number in range(RECORDS):
         tenths, cough, smoker = drawn.randrange(360, 405), drawn.random() < 0.5, drawn.random() < 0.3
         ill = drawn.random() < (0.9 if cough and tenths > 385 else 0.6 if cough and smoker else 0.05)
@@ -71,7 +71,7 @@ class Consortium:
     def type(self, words: list[str]) -> None:
         """One line; where it is about h1 alone, or approves, each hospital types its own."""
         about = {name for name in HOSPITALS for word in words if name in word}
-        everywhere = about == {"h1"} or "approve" in words
+        everywhere = about == {"h1"} or {"approve", "consent"} & set(words)
         for name in HOSPITALS if everywhere else ("h1",):
             self._type_at(name, [word.replace("h1", name) for word in words] if everywhere else words)
 
@@ -94,17 +94,20 @@ class Consortium:
         if creates:
             self._wait(json.loads(told.out), typed)
         if "consent" in typed:
-            self.federation.wait(
-                lambda: bool(self.federation.tables.rows("SELECT 1 FROM study_consents")), "the consent"
-            )
+            self._wait_for_consent(hospital)
+
+    def _wait_for_consent(self, hospital: str) -> None:
+        rows = "SELECT 1 FROM study_consents WHERE agent = :agent"
+        self.federation.wait(
+            lambda: bool(self.federation.tables.rows(rows, agent=hospital)), f"the consent of {hospital}"
+        )
 
     def _wait(self, told: dict[str, Any], typed: list[str]) -> None:
         jobs = [str(one["job"]) for one in told.get("jobs", [told])]
         for job in jobs:
-            members = 3 if "--hospital" in typed else 4
-            self.federation.wait_for(job, "attested", members)
-        if "--hospital" in typed:
-            self.names["WITHOUT"] = jobs[0][:12]
+            self.federation.wait_for(job, "attested", 3 if "--leave-one-out" in typed else 4)
+        if "--leave-one-out" in typed:
+            self.names["WITHOUT"] = jobs[-1][:12]
         elif "--fold" in typed:
             self.names["FOLD"] = jobs[0]
         elif "--all-folds" in typed:
