@@ -114,7 +114,7 @@ def unpacked(path: Path) -> Iterator[Path]:
         yield Path(name)
 
 
-def _unpack(packed: IO[bytes], stream: IO[bytes], where: str) -> None:
+def _unpack(packed: gzip.GzipFile, stream: IO[bytes], where: str) -> None:
     left = MAX_UNPACKED
     while chunk := packed.read(_CHUNK):
         left -= len(chunk)
