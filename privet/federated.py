@@ -16,7 +16,7 @@ from typing import Any, Final, Self, cast
 
 from pydantic import ValidationError
 
-from privet.client.answers import Job
+from privet.client.answers import Job, Study
 from privet.client.blocking import Client
 from privet.client.conversations import Progress
 from privet.client.errors import UnexpectedAnswerError
@@ -127,13 +127,12 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         """
         client, study = self._asked()
         rules = self._rules()
-        self._check_sight(client, study)
+        seen = self._check_sight(client, study)
+        if X is not None:
+            _check_columns(X, [attribute.name for attribute in seen.schema.attributes])
         self._forget()
         self.job_ = client.start_job(study, **rules).id
-        self._follow(client, self.job_)
-        if X is not None:
-            self._columns(X)
-        return self
+        return self._follow(client, self.job_)
 
     def attach(self, job: str) -> Self:
         """Wait for a job that was started before, and become its tree. Raises: as `fit`."""
@@ -191,7 +190,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             raise InputError("expected the id of a study", where="study", remedy="See client.studies().")
         return self.client, self.study or ""
 
-    def _check_sight(self, client: Client, study: str) -> None:
+    def _check_sight(self, client: Client, study: str) -> Study:
         """Before hospitals are asked to work: whether this person can start the job, and see what comes of it."""
         held = client.me().permissions
         lacking = [permission for permission in (_START, _READ) if permission not in held]
@@ -201,7 +200,8 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
                 where="client",
                 remedy="Ask for a token with the roles coordinator and analyst.",
             )
-        if not client.study(study).publish_tree:
+        found = client.study(study)
+        if not found.publish_tree:
             raise InputError(
                 f"study {study} does not publish its tree: hospitals alone have it, and no job was started",
                 where="study",
@@ -209,6 +209,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
                 "--format sklearn`, which PrivetTreeClassifier.load reads; or have the hospitals approve a study "
                 "that is created with publish_tree=True.",
             )
+        return found
 
     def _rules(self) -> JobRules:
         named = {
@@ -296,6 +297,18 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
                 where=given[0] if given else "criterion",
                 remedy="Leave it out.",
             )
+
+
+def _check_columns(records: Any, names: list[str]) -> None:
+    """Raises: ValueError: these records are not of the study's form."""
+    given = list(records.columns) if hasattr(records, "columns") else None
+    if given is None:
+        shape = getattr(records, "shape", None) or (len(records), len(records[0]) if len(records) else 0)
+        given = names if len(shape) == 2 and shape[1] == len(names) else []
+    if given != names:
+        raise ValueError(
+            f"X: expected the study's columns in their order ({', '.join(names)}); no job was started"
+        )
 
 
 def _pruning(given: Mapping[str, Any]) -> Pruning:

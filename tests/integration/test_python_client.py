@@ -47,6 +47,8 @@ pd = pytest.importorskip("pandas")
 
 from sklearn.base import clone  # noqa: E402
 from sklearn.exceptions import NotFittedError  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.preprocessing import FunctionTransformer  # noqa: E402
 
 from privet.federated import FederatedTreeClassifier  # noqa: E402
 
@@ -325,6 +327,25 @@ def test_one_call_starts_one_job_at_most_on_such_a_way(cloud: CloudUnderTest, cl
 
 def port_of(cloud: CloudUnderTest) -> int:
     return int(cloud.base_url.rpartition(":")[2])
+
+
+@pytest.mark.long
+def test_it_stands_in_a_pipeline_and_records_of_another_form_cost_no_job(
+    cloud: CloudUnderTest, client: Client
+) -> None:
+    everyone = pd.concat(frames_of(dealt(*THREE)))
+    records, labels = everyone[list(NAMES)], everyone["diagnosis"]
+    estimator = FederatedTreeClassifier(client, "open", timeout=60, **LOOSE)
+    before = client.jobs()
+    for wrong in (records.iloc[:, ::-1], records.to_numpy()[:, 1:], [["1"]], []):
+        with pytest.raises(ValueError, match=r"expected the study's columns .* no job was started"):
+            estimator.fit(wrong)
+    assert client.jobs() == before
+    hospitals = in_background(cloud, dealt(*THREE))
+    line = make_pipeline(FunctionTransformer(), estimator).fit(records, labels)
+    hospitals.join(20)
+    assert line.score(records, labels) == 1.0
+    assert len(client.jobs()) == len(before) + 1
 
 
 @pytest.mark.long
