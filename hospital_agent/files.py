@@ -40,6 +40,17 @@ def write_file(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
+def write_new(path: Path, content: bytes) -> None:
+    """A file (0600) that a person asked for. Raises: InputError: it is there already, or cannot be written."""
+    if path.exists():
+        raise InputError("it exists already", where=str(path), remedy="Name another file.")
+    try:
+        write_file(path, content)
+    except OSError as error:
+        reason = error.strerror or "cannot be written"
+        raise InputError(reason, where=str(path), remedy="Name a file that can be written.") from None
+
+
 def sync_folder(folder: Path) -> None:
     """Make the names in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hospital_agent.commands.arguments import Folder, JobPrefix
+from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -47,7 +48,7 @@ def ledger(
     }
     text = ledger_text(forecast, fact)
     if html is not None:
-        _write(html, ledger_page(document, keeper=str(settings.id)).encode())
+        write_new(html, ledger_page(document, keeper=str(settings.id)).encode())
         text += f"\nThe page is in {html}."
     return Report(document, text)
 
@@ -101,7 +102,7 @@ def export_audit(
         journal.audit_records()  # refuses a broken chain
         lines = [_line(number, text, head, wanted) for number, text, head in journal.audit_rows()]
     header = _header(ring, wanted)
-    _write(out, b"".join(export(header, lines, (), ring.identity)))
+    write_new(out, b"".join(export(header, lines, (), ring.identity)))
     shown = sum(line.record is not None for line in lines)
     return Report(
         {"file": str(out), "records": len(lines), "shown": shown, "job": wanted},
@@ -144,13 +145,3 @@ def _line(number: int, text: str, head: str, wanted: str | None) -> RecordLine:
     record: dict[str, Any] = json.loads(text)
     shown = wanted is None or record.get("job") == wanted
     return RecordLine(n=number, hash=head, record=text if shown else None)
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be written", where=str(path)) from None

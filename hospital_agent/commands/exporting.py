@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
 from hospital_agent.commands.predicting import open_shelf
-from shared.errors import InputError
+from hospital_agent.files import write_new
 from shared.export import FormatName
 from shared.reports import Report
 
@@ -24,16 +24,13 @@ def export(
     ],
 ) -> Report:
     """Write a model's tree for other programs or for people, with no more than the study's predictions show."""
-    from hospital_agent.files import write_file
     from hospital_agent.models.subjects import subject_of
     from shared.export.formats import FORMATS, render
 
-    if output.exists():
-        raise InputError("it exists already", where=str(output), remedy="Name another file.")
     shelf = open_shelf(folder)
     found = shelf.get(shelf.find(model))
     content = render(subject_of(found, version("privet")), form)
-    write_file(output, content)
+    write_new(output, content)
     disclosure = found.manifest.disclosure
     document = {
         "model": found.id,

@@ -11,6 +11,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
 from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.export import FormatName
 from shared.reports import Report
@@ -57,8 +58,6 @@ def prune(
 
     if (form is None) != (output is None):
         raise InputError("give --format and --out together, or neither", where="prune")
-    if output is not None and output.exists():
-        raise InputError("it exists already", where=str(output), remedy="Name another file.")
     shelf, ring = open_shelf(folder), Keyring.open(folder)
     cabinet = cabinet_of(folder, ring.identity.public, ring.hospital_trust().root)
     found = prune_model(shelf.get(shelf.find(model)), cabinet.get(cabinet.find(evaluation)), method.value)
@@ -69,12 +68,11 @@ def prune(
 
 
 def _write(found: PrunedModel, form: FormatName, output: Path) -> int:
-    from hospital_agent.files import write_file
     from hospital_agent.models.subjects import subject_of
     from shared.export.formats import render
 
     content = render(subject_of(found.model, version("privet")), form)
-    write_file(output, content)
+    write_new(output, content)
     return len(content)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
 from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -84,7 +85,7 @@ def report(
 ) -> Report:
     """How good a tree is: measures with intervals, curves, where it came from, and who learned what."""
     from hospital_agent.models.report_parts import fold_matrices, read_left_out, read_site
-    from hospital_agent.models.reporting import Choices, Evidence, report_of, write_page
+    from hospital_agent.models.reporting import Choices, Evidence, report_of
     from shared.evaluation.costs import Costs
     from shared.evaluation.measures import Confidence
     from shared.evaluation.report_content import report_document
@@ -106,7 +107,7 @@ def report(
     document = report_document(made)
     text = _text(document)
     if html is not None:
-        write_page(html, report_page(document))
+        write_new(html, report_page(document).encode())
         text += f"\nThe page is in {html}."
     return Report(document, text)
 

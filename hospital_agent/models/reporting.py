@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from hospital_agent.models.answers import notice_of
 from hospital_agent.models.model import Model
@@ -192,14 +191,3 @@ def _majority(model: Model) -> int | None:
     if root.counts is None:
         return None
     return max(range(len(root.counts)), key=root.counts.__getitem__)
-
-
-def write_page(path: Path, page: str) -> None:
-    """A new file. Raises: InputError: it is there already, or cannot be written."""
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(page)
-    except FileExistsError:
-        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be written", where=str(path)) from None

@@ -323,7 +323,10 @@ def test_the_page_is_whole_loads_nothing_and_escapes_what_came_from_outside(
     assert {"svg", "table", "polyline", "circle", "main", "section"} <= found.tags
     assert found.loads == []
     assert any(HOSTILE in text for text in found.texts)
-    assert report(capsys, folder, "ab", "--html", page, code=3)["detail"].endswith("Name a new one.")
+    assert report(capsys, folder, "ab", "--html", page, code=3)["detail"].endswith("Name another file.")
+    assert page.stat().st_mode & 0o077 == 0
+    nowhere = report(capsys, folder, "ab", "--html", tmp_path / "none" / "page.html", code=3)
+    assert nowhere["detail"].endswith("Name a file that can be written.")
 
 
 def test_as_text_the_measures_stand_in_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
