@@ -1,8 +1,8 @@
 """From a public file to its tree, by the commands that a data steward types.
 
-`privet data draft` makes the contract (two hospitals' drafts go through `merge`), `check` holds the file against it, each
-of three hospitals' parts is frozen as an agent freezes it, and the tree grows from the sums of their counts
-(modes PPSDT and id3), or from all their rows (mode gain-ratio), which is what the encrypted jobs compute.
+`privet data draft` makes the contract (two hospitals' drafts go through `merge`), `check` holds the file against it,
+three hospitals' parts are frozen as an agent freezes them, and the tree grows from the sums of their counts (modes
+PPSDT and id3), or from all their rows (mode gain-ratio), which is what the encrypted jobs compute.
 """
 
 from __future__ import annotations
