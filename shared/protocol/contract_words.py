@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from shared.wire.contract import ContractAttribute, ContractClass, DataContract, MissingPolicy, owners_of
+from shared.wire.contract import (
+    ContractAttribute,
+    ContractClass,
+    DataContract,
+    MissingPolicy,
+    UnitConversion,
+    owners_of,
+)
 
 _MANY: Final = 12
 """Of a list, so many are told."""
@@ -47,6 +54,14 @@ def _units(contract: DataContract) -> Iterator[str]:
     units = [f"{one.name} in {one.unit}" for one in contract.attributes if one.unit]
     if units:
         yield f"Units: {_listed(units)}."
+    changed = [_conversion(one, of) for one in contract.attributes for of in one.conversions]
+    if changed:
+        yield f"Numbers that a hospital has in another unit are changed: {_listed(changed)}."
+
+
+def _conversion(attribute: ContractAttribute, conversion: UnitConversion) -> str:
+    more = "" if conversion.offset == "0" else f" plus {conversion.offset}"
+    return f"{attribute.name} from {conversion.unit} times {conversion.factor}{more}"
 
 
 def _empty(contract: DataContract) -> Iterator[str]:

@@ -60,6 +60,12 @@ class UnitConversion(WireModel):
     factor: DecimalText
     offset: DecimalText = Field(default="0", exclude_if=is_zero)
 
+    @model_validator(mode="after")
+    def _tells_numbers_apart(self) -> Self:
+        if not self.factor.strip("-0."):
+            raise ValueError("factor: 0 would make all numbers one")
+        return self
+
 
 class ContractAttribute(WireModel):
     """One attribute of the study and the column that holds it.

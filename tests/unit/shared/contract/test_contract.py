@@ -313,6 +313,13 @@ def test_no_text_of_a_contract_can_steer_the_terminal_of_who_approves_it(changes
         check_contract(_with_column(changes(text)))
 
 
+@pytest.mark.parametrize("factor", ["0", "0.00", "-0"])
+def test_no_unit_makes_all_numbers_one(factor: str) -> None:
+    number = {"kind": "number", "values": [], "cuts": ["1"], "conversions": [{"unit": "g", "factor": factor}]}
+    with pytest.raises(ValueError, match="would make all numbers one"):
+        _with_column(number)
+
+
 def test_a_prefix_means_one_value_and_the_longest_wins_among_many() -> None:
     twice = [{"value": "a", "prefixes": ["I2"]}, {"value": "b", "prefixes": ["I2"]}]
     with pytest.raises(InputError, match="means 'a' and 'b'"):

@@ -21,7 +21,17 @@ CONTRACT: dict[str, Any] = {
             "values": [{"value": "heart", "prefixes": ["I2", "I5"]}, {"value": "other", "other": True}],
             "missing_policy": "fractional",
         },
-        {"name": "chol", "unit": "mg/dL", "kind": "number", "cuts": ["200"], "missing_codes": ["?", "0"]},
+        {
+            "name": "chol",
+            "unit": "mg/dL",
+            "kind": "number",
+            "cuts": ["200"],
+            "missing_codes": ["?", "0"],
+            "conversions": [
+                {"unit": "mmol/L", "factor": "38.67"},
+                {"unit": "mg/L", "factor": "0.1", "offset": "-1"},
+            ],
+        },
         {
             "name": "lactate",
             "kind": "number",
@@ -45,6 +55,7 @@ def test_all_that_is_done_to_texts_is_told() -> None:
         "icd: all that begins with I2, I5 counts as heart; everything else counts as other.",
         "num: 0 counts as no; 1, 2 counts as yes.",
         "Units: chol in mg/dL.",
+        "in another unit are changed: chol from mmol/L times 38.67, chol from mg/L times 0.1 plus -1.",
         "Empty fields of icd are sent down every branch in parts",
         "Empty fields of chol are refused",
         "Empty fields count as a number for lactate (2).",
