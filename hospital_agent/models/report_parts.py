@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from hospital_agent.files import read_file
 from hospital_agent.models.model import Model
@@ -17,7 +17,10 @@ from shared.evaluation.comparing import Paired
 from shared.evaluation.confusion import Confusion
 from shared.evaluation.report_subject import SiteResult
 from shared.evaluation.table import leaf_table
+from shared.ids import is_valid_id
 from shared.protocol.report_facts import judged_on, parts_of
+from shared.tree.frontier import MAX_COUNT
+from shared.wire.tally import Use
 
 _MAX_SITE_BYTES = 2**26
 
@@ -124,12 +127,15 @@ def _read(path: Path, model: Model) -> _Found:
     try:
         data: dict[str, Any] = json.loads(raw)
         (hospital,) = data["hospitals"]
+        use, sha256 = data["use"], data["tree_sha256"]
         if (data["kind"], tuple(data["classes"])) != ("local", model.schema.classes):
             raise ValueError("kind")
+        if use not in (*get_args(Use), "all") or not is_valid_id(hospital):
+            raise ValueError("hospital")  # it is shown as it stands
         return _Found(
-            str(hospital),
-            str(data["use"]),
-            str(data["tree_sha256"]),
+            hospital,
+            use,
+            str(sha256),
             _matrix(model, data),
             None if "own_tree" not in data else _matrix(model, data["own_tree"]),
             None if "paired" not in data else _paired(data["paired"]),
@@ -147,7 +153,7 @@ def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
     size = len(model.schema.classes)
     nodes, answers, votes = tree["nodes"], tree["answers"], tree["votes"]
     for row, answer in [*zip(nodes, answers, strict=True), *((row, 0) for row in votes or ())]:
-        if len(row) != size or any(type(count) is not int or count < 0 for count in row):
+        if len(row) != size or not all(map(_is_count, row)):
             raise ValueError("row")
         if any(row) and not (type(answer) is int and 0 <= answer < size):
             raise ValueError("answer")
@@ -158,6 +164,11 @@ def _matrix(model: Model, tree: dict[str, Any]) -> Confusion:
 def _paired(data: dict[str, Any]) -> Paired:
     names = ("both_right", "only_joint_right", "only_own_right", "neither_right")
     counts = [data[name] for name in names]
-    if any(type(count) is not int or count < 0 for count in counts):
+    if not all(map(_is_count, counts)):
         raise ValueError("count")
     return Paired(*counts)
+
+
+def _is_count(value: object) -> bool:
+    """Whether it is a number of records, which measures can reckon with."""
+    return type(value) is int and 0 <= value <= MAX_COUNT

@@ -189,7 +189,7 @@ def test_results_that_hospitals_handed_over_and_what_joining_brought(
 ) -> None:
     folder = folder_with(tmp_path)
     tree = model_of(PARTIES).shown_tree
-    own = {
+    own: dict[str, Any] = {
         "own_tree": {"tree_sha256": "0" * 64, "nodes": [[9, 1, 0, 0]], "answers": [0], "votes": None},
         "paired": {"both_right": 7, "only_joint_right": 1, "only_own_right": 2, "neither_right": 0},
     }
@@ -215,6 +215,18 @@ def test_results_that_hospitals_handed_over_and_what_joining_brought(
     (tmp_path / "other.json").write_text('{"kind": "local"}')
     problem = report(capsys, folder, "ab", "--site", tmp_path / "other.json", code=3)
     assert "not what a hospital's own evaluation prints" in problem["detail"]
+    wrong: list[dict[str, Any]] = [
+        {"hospitals": ["h1\x1b[2J"]},
+        {"use": "\x1b]0;"},
+        {"use": []},
+        {"hospitals": [5]},
+        {"paired": {**own["paired"], "both_right": 10**400}},
+    ]
+    for changes in wrong:
+        file = site_file(tmp_path / "h1.json", "h1", tree, 8, **own | changes)
+        assert "not what" in report(capsys, folder, "ab", "--site", file, "--exact", code=3)["detail"], (
+            changes
+        )
 
 
 def test_records_that_branches_answered_together_count_in_what_rests_on_classes(
