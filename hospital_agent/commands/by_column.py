@@ -44,8 +44,12 @@ def split(text: str, columns: Columns, sign: str, option: str) -> tuple[str, str
 
 
 def one_each(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, str]:
-    """`COLUMN=TEXT` (repeated) to column and text."""
-    return dict(split(text, columns, "=", option) for text in texts or ())
+    """`COLUMN=TEXT` (repeated) to column and text. Raises: InputError: two texts for one column."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        column, value = split(text, columns, "=", option)
+        _once(found, column, value, f"{option} {text}")
+    return found
 
 
 def several_each(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, list[str]]:
@@ -66,7 +70,10 @@ def lists(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[st
 
 
 def pairs(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[str, dict[str, str]]:
-    """`COLUMN:OLD=NEW` (repeated) to column, old and new. Raises: InputError: no `=` behind the column."""
+    """`COLUMN:OLD=NEW` (repeated) to column, old and new.
+
+    Raises: InputError: no `=` behind the column, or two new texts for an old one.
+    """
     found: dict[str, dict[str, str]] = {}
     for text in texts or ():
         column, rest = split(text, columns, ":", option)
@@ -75,7 +82,7 @@ def pairs(texts: Iterable[str] | None, columns: Columns, option: str) -> dict[st
             raise InputError(
                 "expected COLUMN:OLD=NEW", where=f"{option} {text}", remedy="Such as sex:m=male."
             )
-        found.setdefault(column, {})[old] = new
+        _once(found.setdefault(column, {}), old, new, f"{option} {text}")
     return found
 
 
@@ -84,3 +91,9 @@ def choice_of(text: str, known: Mapping[str, Choice], option: str) -> Choice:
     if text not in known:
         raise InputError(f"expected one of {', '.join(known)}", where=f"{option} {text}")
     return known[text]
+
+
+def _once(found: dict[str, str], key: str, value: str, where: str) -> None:
+    """Keep what is said of a key. Raises: InputError: something else was said of it."""
+    if found.setdefault(key, value) != value:
+        raise InputError("it was given before, with another text", where=where, remedy="Give it once.")
