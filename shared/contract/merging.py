@@ -1,7 +1,7 @@
 """Several hospitals' drafts to one contract, in which nobody can see who gave what.
 
-Values, texts and columns are the union of the drafts' in sorted order; attributes stand in the order that all drafts
-agree on, else sorted by name. So the result does not depend on the drafts' order. Where drafts contradict one another,
+Values, texts and columns are the union of the drafts'; attributes and values stand in the order that all drafts have,
+else sorted. So the result does not depend on the drafts' order. Where drafts contradict one another,
 a person has to decide: that is an error which names the column.
 """
 
@@ -112,7 +112,10 @@ def _class(drafts: Sequence[ContractClass]) -> ContractClass:
 
 
 def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where: str) -> list[ContractValue]:
-    """The union. A text that one draft lists as a value and another as a spelling of one is the latter."""
+    """The union, in the order that all drafts have, such as low, high, or else sorted.
+
+    A text that one draft lists as a value and another as a spelling of one is the latter.
+    """
     meant: dict[str, str] = {}
     for entry in (entry for values in drafts for entry in values):
         for text in entry.texts:
@@ -128,6 +131,8 @@ def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where
         value = meant.get(as_spelled(entry.value, spelling), entry.value)
         found.setdefault(as_spelled(value, spelling), []).append(entry)
     joined = [_joined(entries, spelling, where) for entries in found.values()]
+    if len({tuple(entry.value for entry in values) for values in drafts}) == 1:
+        return joined
     return sorted(joined, key=lambda entry: (entry.other, *order_of(entry.value)))
 
 
