@@ -26,6 +26,7 @@ from privet.simulating import grow_pooled
 from shared.errors import InputError
 from shared.export.document import read_document
 from shared.export.subject import Origin, Subject
+from shared.protocol.participation import pruning_of
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
@@ -314,11 +315,9 @@ def _check_columns(records: Any, names: list[str]) -> None:
 def _pruning(given: Mapping[str, Any]) -> Pruning:
     """As a job's rules have it: exact numbers come as texts. Raises: InputError."""
     try:
-        said = PruningSpec.model_validate(given).model_dump(exclude_none=True)
+        return pruning_of(PruningSpec.model_validate(given))
     except ValidationError as error:
         raise InputError(describe(error), where="pruning") from None
-    exact: dict[str, Any] = {name: Fraction(said[name]) for name in ("confidence", "alpha") if name in said}
-    return Pruning(**said | exact)
 
 
 def _origin(job: Job) -> dict[str, Any]:

@@ -6,7 +6,7 @@ all others. Errors name the attribute and the rule, never the field's content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Final
@@ -48,12 +48,6 @@ class BrokenRuleError(UnknownValueError):
         """Args: as of `InputError`."""
         super().__init__(detail, where=where, remedy=remedy)
         self.rule = rule
-
-
-def readers(contract: DataContract) -> Mapping[str, Read]:
-    """How the texts of each column are read, by the name of the attribute; of the class under the class's name."""
-    found = {attribute.name: attribute_reader(attribute) for attribute in contract.attributes}
-    return {**found, contract.class_.name: class_reader(contract.class_)}
 
 
 def attribute_reader(attribute: ContractAttribute, unit: str = "") -> Read:

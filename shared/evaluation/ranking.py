@@ -110,14 +110,6 @@ def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
     return Measure(value, low, high, "DeLong, logit", records=table.records, parts=parts)
 
 
-def auc_error(table: LeafTable, k: int) -> float:
-    """DeLong's standard error of the AUC of class k; of a table with two records of either side at least."""
-    steps = steps_of(table, k)
-    positives, negatives = sum(s.positive for s in steps), sum(s.negative for s in steps)
-    value = _twice_u(steps) / (2 * positives * negatives)
-    return math.sqrt(sum(_variances(steps, value, positives, negatives)))
-
-
 def macro_auc(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """The plain mean of the AUCs of the classes that have one, each against the rest."""
     if reason := fault(table):

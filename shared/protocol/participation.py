@@ -149,12 +149,12 @@ def rules_of(manifest: Manifest) -> GrowthRules:
         noisy=manifest.noise is not None,
         min_gain=Fraction(manifest.min_gain or 0),
         class_weights=None if manifest.class_weights is None else tuple(manifest.class_weights),
-        pruning=None if manifest.pruning is None else _pruning(manifest.pruning),
+        pruning=None if manifest.pruning is None else pruning_of(manifest.pruning),
     )
 
 
-def _pruning(spec: PruningSpec) -> Pruning:
-    """The block without what it leaves to the defaults."""
+def pruning_of(spec: PruningSpec) -> Pruning:
+    """A manifest's block as a rule of growing; what it leaves out has the defaults."""
     given = spec.model_dump(exclude_none=True)
     return Pruning(
         **given | {name: Fraction(given[name]) for name in ("confidence", "alpha") if name in given}

@@ -70,17 +70,6 @@ def schema_asked(of_study: SchemaSpec, tally: TallySpec | None) -> SchemaSpec:
     return evaluation_schema(of_study.class_, tally.places)
 
 
-def place_codes(schema: SchemaSpec, place: int) -> list[int]:
-    """The codes of a record that ends at `place`, one an attribute of `evaluation_schema`."""
-    if len(schema.attributes) == 1:
-        return [place]
-    part, offset = divmod(place, _PLACES_A_PART)
-    return [
-        offset if index == part else len(attribute.values) - 1
-        for index, attribute in enumerate(schema.attributes)
-    ]
-
-
 def places_needed(tree: Tree, schema: Schema) -> int:
     """Places of a tree's evaluation: its nodes, and a class's answers by vote where missing values are fractional."""
     has_votes = any(attribute.is_fractional for attribute in schema.attributes)

@@ -11,7 +11,7 @@ from shared.protocol.disclosure_page import ledger_page, ledger_text
 from shared.protocol.disclosure_words import Learned
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.states import CloudState
-from shared.protocol.tallies import counts_by_place, evaluation_schema, place_codes
+from shared.protocol.tallies import counts_by_place, evaluation_schema
 from shared.tree.counting import count_rows
 from shared.tree.frontier import root_node
 from shared.tree.schema import Schema
@@ -20,6 +20,7 @@ from shared.wire.manifest import MAX_ATTRIBUTES, MAX_VALUES, ClassSpec, SchemaSp
 from shared.wire.tally import MAX_PLACES, TallySpec
 from tests.protocol.test_simulation import NAMES, PATTERNS, SCHEMA
 from tests.support.ledgers import course_so_far, exceeding, listen
+from tests.support.places import place_codes
 from tests.support.threshold_keys import dealt
 from tests.support.world import Rows, World
 

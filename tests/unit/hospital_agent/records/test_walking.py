@@ -13,7 +13,7 @@ from hospital_agent.records.derived_source import _at_places
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.walking import places_of
-from shared.protocol.tallies import evaluation_schema, place_codes
+from shared.protocol.tallies import evaluation_schema
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.counting import count_rows
 from shared.tree.growth_rules import GrowthRules
@@ -23,6 +23,7 @@ from shared.tree.numbers import FixedPoint
 from shared.tree.prediction import predict
 from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
+from tests.support.places import place_codes
 
 SCHEMA = Schema.create(
     [

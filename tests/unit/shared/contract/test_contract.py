@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shared.contract.files import contract_of
 from shared.contract.merging import merge
-from shared.contract.reading import BrokenRuleError, Rule, attribute_reader, readers
+from shared.contract.reading import BrokenRuleError, Rule, attribute_reader, class_reader
 from shared.contract.schema import check_contract, schema_of_contract
 from shared.errors import InputError
 from shared.wire.contract import ContractAttribute, DataContract
@@ -157,7 +157,7 @@ def test_a_unit_that_the_contract_does_not_know_is_refused() -> None:
 
 
 def test_the_class_is_read_too_and_is_never_empty() -> None:
-    read = readers(contract(SEX))["ill"]
+    read = class_reader(contract(SEX).class_)
     assert [read("no"), read("yes"), read("2")] == ["no", "yes", "yes"]
     for text in ("", "3", "No"):
         with pytest.raises(BrokenRuleError):
@@ -239,6 +239,20 @@ def test_attributes_keep_the_order_that_all_drafts_have_and_no_other() -> None:
     assert [one.name for one in merge([contract(SEX, GRADE)] * 3).attributes] == ["sex", "grade"]
     drafts = [contract(SEX, GRADE), contract(SEX, GRADE), contract(GRADE, SEX)]
     assert [one.name for one in merge(drafts).attributes] == ["grade", "sex"]
+
+
+def test_values_keep_the_order_that_all_drafts_have_and_no_other() -> None:
+    """Low, high; and of classes the first is the label where two are as frequent."""
+    low, high = (
+        {**SEX, "values": [{"value": "low"}, {"value": "high"}]},
+        {**SEX, "values": [{"value": "high"}]},
+    )
+    target = {"name": "ill", "values": [{"value": "yes"}, {"value": "no"}]}
+    kept = merge([contract(low, target=target)] * 2)
+    assert [entry.value for entry in kept.attributes[0].values] == ["low", "high"]
+    assert [entry.value for entry in kept.class_.values] == ["yes", "no"]
+    mixed = merge([contract(low), contract(high)])
+    assert [entry.value for entry in mixed.attributes[0].values] == ["high", "low"]
 
 
 def test_a_value_that_is_a_spelling_elsewhere_becomes_that_spelling() -> None:
@@ -329,7 +343,7 @@ def test_a_prefix_means_one_value_and_the_longest_wins_among_many() -> None:
         for value in range(100)
     ]
     whole = {"value": "whole", "prefixes": ["042"]}
-    read = readers(_with_column({"values": [*many, whole]}))["d"]
+    read = attribute_reader(_with_column({"values": [*many, whole]}).attributes[0])
     assert (read("04204095.9"), read("0429"), read(" 042")) == ("v42", "whole", "whole")
     begun = time.process_time()
     for number in range(2000):
