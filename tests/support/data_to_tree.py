@@ -117,6 +117,20 @@ def prepare(name: str, folder: Path) -> Way:
     )
 
 
+def merged_of_parts(name: str, folder: Path) -> Schema:
+    """The schema of the contract that three hospitals' own drafts make, which all their records fit."""
+    recipe, drafts = RECIPES[name], []
+    parts = written_parts(recipe, folder)
+    for part in parts:
+        drafts.append(folder / f"{part.stem}-own.json")
+        command("draft", *source_words(recipe, part), *draft_words(recipe), "-o", str(drafts[-1]))
+    merged = folder / "merged.json"
+    command("merge", *map(str, drafts), "-o", str(merged))
+    for part in parts:
+        command("check", str(merged), *source_words(recipe, part))
+    return schema_of_contract(contract_of(json.loads(merged.read_text()), "merged"))
+
+
 def draft_words(recipe: Recipe) -> list[str]:
     """The options of `privet data draft` beside the records and the output."""
     names = names_of(recipe)
