@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloud_service import growing_options, leaving_out, tally_options
+from cloud_service.growing_options import CriterionName
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -52,14 +53,6 @@ class KeyModeName(StrEnum):
 
     SHARED = "shared"
     THRESHOLD = "threshold"
-
-
-class CriterionName(StrEnum):
-    """What mode ppsdt chooses splits by."""
-
-    INFORMATION_GAIN = "information-gain"
-    GAIN_RATIO = "gain-ratio"
-    C45 = "c45"
 
 
 class ResultName(StrEnum):

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from shared.wire.growing import PruningSpec
 
 
+class CriterionName(StrEnum):
+    """How splits are chosen in mode ppsdt."""
+
+    INFORMATION_GAIN = "information-gain"
+    GAIN_RATIO = "gain-ratio"
+    C45 = "c45"
+
+
 class PruningName(StrEnum):
     """How the grown tree is cut back."""
 

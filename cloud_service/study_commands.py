@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloud_service.growing_options import CriterionName
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -45,14 +46,6 @@ class ProfileName(StrEnum):
     PAPER = "paper"
     ID3 = "secret-id3"
     GAIN_RATIO = "secret-gainratio"
-
-
-class CriterionName(StrEnum):
-    """What jobs may choose splits by."""
-
-    INFORMATION_GAIN = "information-gain"
-    GAIN_RATIO = "gain-ratio"
-    C45 = "c45"
 
 
 class KeyModeName(StrEnum):

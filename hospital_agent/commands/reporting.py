@@ -61,8 +61,8 @@ def report(
         bool, typer.Option("--exact", help="Exact counts, for this hospital's own eyes only.")
     ] = False,
     floor: Annotated[
-        int, typer.Option("--floor", min=2, help="No count below it is told, unless --exact.")
-    ] = 5,
+        int | None, typer.Option("--floor", min=2, help="No count below it is told, unless --exact; 5.")
+    ] = None,
     with_tree: Annotated[
         bool,
         typer.Option(
@@ -87,6 +87,7 @@ def report(
     from hospital_agent.models.report_parts import fold_matrices, read_left_out, read_site
     from hospital_agent.models.reporting import Choices, Evidence, report_of
     from shared.evaluation.costs import Costs
+    from shared.evaluation.floors import DEFAULT_FLOOR
     from shared.evaluation.measures import Confidence
     from shared.evaluation.report_content import report_document
     from shared.evaluation.report_page import report_page
@@ -95,7 +96,7 @@ def report(
     found = shelf.get(shelf.find(model))
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
     costs = [Costs.parse(text) for text in cost or []]
-    choices = Choices(None if exact else floor, with_tree, confidence, costs)
+    choices = Choices(None if exact else floor or DEFAULT_FLOOR, with_tree, confidence, costs)
     evidence = Evidence(
         evaluations=[_evaluation(folder, job) for job in evaluation or []],
         folds=fold_matrices(found, [_evaluation(folder, job) for job in fold or []], shelf),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from enum import StrEnum
+from typing import Any, get_args
 
 import pytest
 
 from cloud_service.growing_options import (
     BoundName,
     CostName,
+    CriterionName,
     PruningName,
     class_weights,
     least_gain,
     pruning,
 )
+from cloud_service.study_commands import TallyName
 from shared.errors import InputError
+from shared.wire import growing, manifest, tally
 from shared.wire.growing import PruningSpec
 
 NONE: dict[str, Any] = {"prune": None, "confidence": None, "bound": None, "alpha": None, "cost": None}
@@ -61,3 +65,17 @@ def test_a_least_gain_is_a_plain_number() -> None:
     for text in ("-1", "1e-3", ".5", "0,1", "lots"):
         with pytest.raises(InputError, match="--min-gain"):
             least_gain(text)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        (CriterionName, manifest.Criterion),
+        (PruningName, growing.Method),
+        (BoundName, growing.Bound),
+        (CostName, growing.Cost),
+        (TallyName, tally.TallyKind),
+    ],
+)
+def test_options_offer_what_a_manifest_may_say(option: type[StrEnum], words: object) -> None:
+    assert [one.value for one in option] == list(get_args(words))
