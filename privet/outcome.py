@@ -142,7 +142,7 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 def print_report(report: Report, *, as_json: bool) -> None:
     """The report on standard output."""
-    _write(_dump(report.document) if as_json else report.text)
+    _write(_dump(report.document) if as_json else _shown(report.text))
 
 
 def print_problem(problem: Problem, *, as_json: bool) -> None:
@@ -150,7 +150,14 @@ def print_problem(problem: Problem, *, as_json: bool) -> None:
     if as_json:
         _write(_dump(problem.document))
     else:
-        sys.stderr.write(problem.text + "\n")
+        sys.stderr.write(_shown(problem.text) + "\n")
+
+
+def _shown(text: str) -> str:
+    """Nothing that a terminal obeys but ends of lines and tabs: names and values come from files of others."""
+    from shared.tree.schema_checks import plain_line
+
+    return "\n".join("\t".join(map(plain_line, line.split("\t"))) for line in text.split("\n"))
 
 
 def _write(text: str) -> None:

@@ -58,7 +58,16 @@ def check_name(name: str, where: str) -> None:
 
 def is_plain_line(text: str) -> bool:
     """Whether a text is one line without control characters and direction overrides, which terminals and pages obey."""
-    return not any(unicodedata.category(c) in _UNSAFE_CATEGORIES or c in _BIDI_CONTROLS for c in text)
+    return not any(map(_is_obeyed, text))
+
+
+def plain_line(text: str) -> str:
+    """The text with such characters as escapes (`\\n`, `\\x1b`): for showing what a file of others holds."""
+    return "".join(c.encode("unicode_escape").decode() if _is_obeyed(c) else c for c in text)
+
+
+def _is_obeyed(character: str) -> bool:
+    return unicodedata.category(character) in _UNSAFE_CATEGORIES or character in _BIDI_CONTROLS
 
 
 def check_text(text: str, where: str) -> None:

@@ -16,6 +16,7 @@ from hospital_agent.records.profile.profile import Profile
 from hospital_agent.records.profile.shown import number_or_none, shown_values, told
 from hospital_agent.records.remarks import MANY_VALUES
 from shared.tree.numbers import decimal_text
+from shared.tree.schema_checks import plain_line
 
 _MANY: Final = 12
 """So many values of a column are told on a page."""
@@ -46,7 +47,7 @@ def text_of(profile: Profile) -> str:
     lines += [f"  {finding.text}" for finding in profile.findings] or ["  nothing strange."]
     lines += ["", f"Columns (values of fewer than {profile.floor} rows are held back):"]
     lines += [f"  {line}" for line in _column_lines(profile)]
-    return "\n".join(lines)
+    return "\n".join(map(plain_line, lines))
 
 
 def html_of(profile: Profile) -> str:

@@ -65,6 +65,19 @@ def test_a_report_is_printed_as_text(start: Start, capsys: pytest.CaptureFixture
     assert capsys.readouterr() == ("One.\n", "")
 
 
+def test_no_name_or_value_of_a_file_steers_the_terminal(
+    start: Start, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "\x1b[2Jall fine\r\x9b1A\u202e"
+    start(lambda: Report({}, f"ward:\t{evil}\nsecond line, naïve 女"))
+    start(raising(InputError("no such column", where=evil)))
+    out, err = capsys.readouterr()
+    shown = r"\x1b[2Jall fine\r\x9b1A\u202e"
+    assert out == f"ward:\t{shown}\nsecond line, naïve 女\n"
+    assert shown in err
+    assert err.count("\n") == 1
+
+
 def test_a_report_is_printed_as_json_and_nothing_else(
     start: Start, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -236,6 +236,13 @@ def test_the_range_of_few_numbers_is_no_patients_value(floor: int) -> None:
     assert not [number for number in column if number in page]
 
 
+def test_a_value_with_a_line_end_stays_on_its_columns_line() -> None:
+    made = table(note=["first\nsecond", "other"] * 20, ill=["yes", "yes", "no", "no"] * 10)
+    assert "  note: category, 2 different values. first\\nsecond (20), other (20)" in text_of(
+        profile_of(made, 5, "ill")
+    ).split("\n")
+
+
 def test_a_page_of_html_escapes_what_records_hold(tmp_path: Path) -> None:
     path = tmp_path / "ward.csv"
     path.write_text("a<b,ill\n" + "<script>,yes\nb,no\n" * 10)
