@@ -6,7 +6,7 @@ list or the steward names it as public; and the ends of a range are rounded outw
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Final
@@ -33,7 +33,8 @@ from shared.wire.contract import (
 )
 
 _DIGITS: Final = 2
-"""Of the ends of a range, so many digits are kept."""
+"""Of the ends of a range, so many digits are kept at most."""
+_COARSER: Final = (1, 2, 5, 10)
 
 ByColumn = Mapping[str, Sequence[str]]
 
@@ -193,7 +194,7 @@ def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
             "unless another hospital lists the value, it is public (--values), or --other takes it."
         )
     listed = list(dict.fromkeys([*public, *prefixes.values(), *sorted(told, key=order_of)]))
-    if not recode and not choices.values.get(facts.name) and facts.column.declared is None:
+    if not choices.values.get(facts.name) and facts.column.declared is None:
         listed.sort(key=order_of)
     if other is not None:
         listed = [*(value for value in listed if value != other), other]
@@ -232,7 +233,8 @@ def _first_written(facts: ColumnFacts, form: str) -> str:
 
 def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> dict[str, Any]:
     name = choices.called(facts.name)
-    numbers = [number for number, _ in _numbers(facts, choices)]
+    found = _numbers(facts, choices)
+    numbers = [number for number, _ in found]
     cuts = choices.cuts.get(facts.name)
     if cuts is not None:
         policy = _policy(facts, choices, floor, remarks)
@@ -241,17 +243,18 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
         remarks.append(
             f"{name}: modes PPSDT and id3 need its cut points: --cuts {name}=..., or privet data cuts."
         )
+    missing_as = choices.missing_as.get(facts.name)
+    said = [] if missing_as is None else [_said_number(facts.name, missing_as)]
+    numbers += said
     if not numbers:
         raise InputError(
-            "expected a column of numbers",
+            "expected a column of numbers, and none is there",
             where=f"--number {facts.name}",
-            remedy="Leave the option out; the column is then a category.",
+            remedy="Leave the option out, and it is a category; or say with --missing-as what gaps count as.",
         )
-    missing_as = choices.missing_as.get(facts.name)
-    if missing_as is not None:
-        numbers.append(_said_number(facts.name, missing_as))
     decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
-    low, high = _outwards(min(numbers), max(numbers), decimals)
+    ends = [*(_outwards(found, decimals, floor) if found else ()), *said]
+    low, high = decimal_text(min(ends)), decimal_text(max(ends))
     if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
         remarks.append(
             f"{name}: records without a value will not fit; --missing-as {name}=NUMBER says what they "
@@ -278,15 +281,32 @@ def _numbers(facts: ColumnFacts, choices: Choices) -> list[tuple[Decimal, int]]:
     return [(number, count) for number, count in facts.measured() if decimal_text(number) not in empty]
 
 
-def _outwards(low: Decimal, high: Decimal, decimals: int) -> tuple[str, str]:
-    """A range rounded outwards to two digits of its greater end, or to its decimals where these are coarser."""
+def _outwards(numbers: Sequence[tuple[Decimal, int]], decimals: int, floor: int) -> tuple[Decimal, Decimal]:
+    """A range rounded outwards to two digits of its greater end, or to its decimals where these are coarser.
+
+    While fewer than `floor` rows lie in the last step of an end, it is rounded more coarsely, to one digit at most: 97
+    of one patient becomes 100.
+    """
+    low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
     greatest = max(abs(low), abs(high))
     place = max(greatest.adjusted() - _DIGITS + 1, -decimals) if greatest else -decimals
-    step = Decimal(1).scaleb(place)
+    steps = [Decimal(times).scaleb(place) for times in _COARSER]
     return (
-        decimal_text((low / step).to_integral_value(ROUND_FLOOR) * step),
-        decimal_text((high / step).to_integral_value(ROUND_CEILING) * step),
+        _end(low, steps, ROUND_FLOOR, lambda end, step: _rows(numbers, end, end + step) >= floor),
+        _end(high, steps, ROUND_CEILING, lambda end, step: _rows(numbers, end - step, end) >= floor),
     )
+
+
+def _end(
+    number: Decimal, steps: Sequence[Decimal], rounding: str, is_shared: Callable[[Decimal, Decimal], bool]
+) -> Decimal:
+    """The number rounded to the finest step that enough rows share, else to the coarsest."""
+    ends = [(number / step).to_integral_value(rounding) * step for step in steps]
+    return next((end for end, step in zip(ends, steps, strict=True) if is_shared(end, step)), ends[-1])
+
+
+def _rows(numbers: Sequence[tuple[Decimal, int]], low: Decimal, high: Decimal) -> int:
+    return sum(count for number, count in numbers if low <= number <= high)
 
 
 def _policy(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> MissingPolicy:

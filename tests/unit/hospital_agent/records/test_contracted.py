@@ -207,10 +207,16 @@ def test_a_draft_tells_no_rare_value_and_no_patients_number(tmp_path: Path) -> N
     text = made.contract.canonical().decode()
     assert "rarest" not in text
     assert '"7"' not in text
-    assert ("187" in text, '"maximum":"190"' in text, '"minimum":"60"' in text) == (False, True, True)
+    assert ("187" in text, '"maximum":"200"' in text, '"minimum":"60"' in text) == (False, True, True)
     assert sorted(remark.split(":")[0] for remark in made.remarks) == ["grade", "pulse", "sex"]
     alone = drafted(tmp_path, [*MANY, ("rarest", "187", "7", "no")], floor=1)
     assert "rarest" in alone.contract.canonical().decode()
+
+
+def test_a_range_of_two_digits_is_not_the_oldest_patients_age(tmp_path: Path) -> None:
+    rows = [*MANY[:30], ("f", "97", "1", "no")]  # 60 to 89, and one of 97
+    told = {floor: drafted(tmp_path, rows, floor=floor).contract.canonical().decode() for floor in (1, 5)}
+    assert ('"maximum":"97"' in told[1], '"maximum":"100"' in told[5], "97" in told[5]) == (True, True, False)
 
 
 def test_what_a_steward_says_is_in_the_draft(tmp_path: Path) -> None:
@@ -234,8 +240,8 @@ def test_what_a_steward_says_is_in_the_draft(tmp_path: Path) -> None:
     )
     assert (pulse.cuts, pulse.unit, pulse.missing_policy) == (["70", "80"], "/min", "category")
     assert [(entry.value, entry.texts, entry.other) for entry in grade.values] == [
-        ("2", ["3"], False),
         ("1", [], False),
+        ("2", ["3"], False),
         ("other", [], True),
     ]
     assert made.remarks == ()
@@ -249,6 +255,9 @@ def test_few_numbers_are_measured_where_the_steward_says_so(tmp_path: Path) -> N
     assert (sex.kind, grade.kind, grade.minimum, grade.maximum) == ("category", "number", "1", "3")
     assert (pulse.minimum, pulse.missing_as) == ("-1", "-1")
     assert schema_of_contract(made.contract).attributes[1].code_of("") == 0
+    gaps = [("", *row[1:]) for row in rows]
+    empty = drafted(tmp_path, gaps, numbers=("sex",), missing_as={"sex": "7", "pulse": "-1"})
+    assert (empty.contract.attributes[0].minimum, empty.contract.attributes[0].maximum) == ("7", "7")
     for choice in ({"numbers": ("sex",)}, {"missing_as": {"pulse": "none"}}):
         with pytest.raises(InputError, match="expected a"):
             drafted(tmp_path, rows, measured=True, **choice)
