@@ -39,6 +39,7 @@ class Answer:
     """What a record must be answered: `None` for the label where there is no answer.
 
     `is_parted`: all branches of the place answered, each by its records; the distribution is then not the place's.
+    `steps`: attribute and branch, by name, down to the place.
     """
 
     label: str | None
@@ -46,6 +47,7 @@ class Answer:
     place: int
     distribution: tuple[float, ...] | None
     is_parted: bool
+    steps: Path
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,7 @@ class Case:
             number,
             self._distribution(found.steps, places),
             found.parted_at is not None,
+            found.steps,
         )
 
     def _distribution(self, path: Path, places: Mapping[Path, tuple[int, Node, Path]]) -> Any:

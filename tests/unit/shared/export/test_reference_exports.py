@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from shared.export.document import read_document, to_document
+from shared.export.dot import to_dot
 from shared.export.formats import render
 from shared.export.pmml import to_pmml
 from shared.export.rules import to_rules
 from shared.export.standalone import to_python
+from shared.export.svg import to_svg
 from tests.support import reference_data
 from tests.support.export_cases import Case
 from tests.support.export_judges import (
@@ -25,6 +27,7 @@ from tests.support.export_judges import (
     run_pypmml,
     run_python,
 )
+from tests.support.export_pictures import follow_dot, follow_svg
 from tests.support.export_references import reference_case, reference_names
 
 pytestmark = [
@@ -81,6 +84,7 @@ def test_a_reference_tree_answers_alike_in_every_form(name: str, tmp_path: Path)
             assert [row[2] for row in told] == [
                 pytest.approx(a.distribution, abs=1e-15, rel=0) for a in answers
             ], judge
+    assert follow_dot(to_dot(case.subject), case) == follow_svg(to_svg(case.subject), case) == len(answers)
     if JPMML.is_dir():
         import lxml.etree
 
