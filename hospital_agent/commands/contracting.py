@@ -86,6 +86,14 @@ def draft(
         list[str] | None, _many("COLUMN=RULE", "Which texts are the same: exact, number or folded")
     ] = None,
     cuts: Annotated[list[str] | None, _many("COLUMN=A,B,C", "Public cut points of a measurement")] = None,
+    within: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="COLUMN=LOW,HIGH",
+            help="The numbers of a measurement that can be (repeatable).",
+        ),
+    ] = None,
     category: Annotated[list[str] | None, _many("COLUMN", "Its numbers are names, not measured")] = None,
     number: Annotated[
         list[str] | None, _many("COLUMN", "Its numbers are measured, however few they are")
@@ -134,6 +142,7 @@ def draft(
         prefixes=pairs(prefix, columns, "--prefix"),
         values=lists(values, columns, "--values"),
         cuts=lists(cuts, columns, "--cuts"),
+        ranges=lists(within, columns, "--range"),
         spelling={
             column: choice_of(rule, _SPELLINGS, "--spelling")
             for column, rule in one_each(spelling, columns, "--spelling").items()

@@ -48,6 +48,7 @@ class Choices:
     hold. `other`: the value of all texts that are not listed. `policies`: under "" that of all others. `measured`:
     numbers without cuts may stay as they are (mode gain-ratio). `categories`: columns of numbers that are names;
     `numbers`: columns that are measured, however few their numbers are.
+    `ranges`: column to the lowest and the highest number that can be; with cuts there is no range but a said one.
     `missing_as`: the number that an empty field of one without cuts counts as. `conversions`: column to another unit to
     its factor.
     """
@@ -62,6 +63,7 @@ class Choices:
     values: ByColumn = field(default_factory=dict)
     prefixes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     cuts: ByColumn = field(default_factory=dict)
+    ranges: ByColumn = field(default_factory=dict)
     spelling: Mapping[str, Spelling] = field(default_factory=dict)
     other: Mapping[str, str] = field(default_factory=dict)
     policies: Mapping[str, MissingPolicy] = field(default_factory=dict)
@@ -161,7 +163,7 @@ def _other_name(facts: ColumnFacts, choices: Choices) -> list[str]:
 
 
 def _is_measured(facts: ColumnFacts, choices: Choices) -> bool:
-    if facts.name in choices.cuts or facts.name in choices.numbers:
+    if facts.name in {*choices.cuts, *choices.ranges, *choices.numbers}:
         return True
     named = {*choices.categories, *choices.recode, *choices.values, *choices.other, *choices.prefixes}
     return facts.is_number and facts.different > MANY_VALUES and facts.name not in named
@@ -235,16 +237,23 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     name = choices.called(facts.name)
     found = _numbers(facts, choices)
     numbers = [number for number, _ in found]
+    bounds = _said_range(facts.name, choices.ranges.get(facts.name))
+    if bounds and not all(bounds[0] <= number <= bounds[1] for number in numbers):
+        low, high = map(decimal_text, bounds)
+        remarks.append(
+            f"{name}: records outside {low} to {high} will not fit; look at the unit and for codes."
+        )
     cuts = choices.cuts.get(facts.name)
     if cuts is not None:
         policy = _policy(facts, choices, floor, remarks)
-        return {"kind": "number", "cuts": list(cuts), "missing_policy": policy}
+        ends = dict(zip(("minimum", "maximum"), map(decimal_text, bounds), strict=False))
+        return {"kind": "number", "cuts": list(cuts), **ends, "missing_policy": policy}
     if not choices.measured:
         remarks.append(
             f"{name}: modes PPSDT and id3 need its cut points: --cuts {name}=..., or privet data cuts."
         )
     missing_as = choices.missing_as.get(facts.name)
-    said = [] if missing_as is None else [_said_number(facts.name, missing_as)]
+    said = [] if missing_as is None else [_said_number("--missing-as", facts.name, missing_as)]
     numbers += said
     if not numbers:
         raise InputError(
@@ -252,9 +261,10 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
             where=f"--number {facts.name}",
             remedy="Leave the option out, and it is a category; or say with --missing-as what gaps count as.",
         )
-    decimals = max(max(0, -int(number.normalize().as_tuple().exponent)) for number in numbers)
-    ends = [*(_outwards(found, decimals, floor) if found else ()), *said]
-    low, high = decimal_text(min(ends)), decimal_text(max(ends))
+    decimals = max(map(_decimals_of, numbers))
+    decimals = max([decimals, *map(_decimals_of, bounds)])
+    told = bounds or (_outwards(found, decimals, floor) if found else ())
+    low, high = decimal_text(min([*told, *said])), decimal_text(max([*told, *said]))
     if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
         remarks.append(
             f"{name}: records without a value will not fit; --missing-as {name}=NUMBER says what they "
@@ -263,15 +273,31 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals, "missing_as": missing_as}
 
 
-def _said_number(name: str, text: str) -> Decimal:
-    """What the steward lets a gap count as; the range then holds it."""
+def _said_range(name: str, said: Sequence[str] | None) -> tuple[Decimal, ...]:
+    """The lowest and the highest number that the steward says can be; none where nothing is said."""
+    numbers = tuple(_said_number("--range", name, text) for text in said or ())
+    if said is not None and (len(numbers) != 2 or numbers[0] > numbers[1]):
+        raise InputError(
+            "expected the lowest and the highest number",
+            where=f"--range {name}={','.join(said)}",
+            remedy="Such as --range pulse=20,300.",
+        )
+    return numbers
+
+
+def _decimals_of(number: Decimal) -> int:
+    return max(0, -int(number.normalize().as_tuple().exponent))
+
+
+def _said_number(option: str, name: str, text: str) -> Decimal:
+    """A number that the steward says. Raises: InputError: it is none."""
     try:
         return parse_number(name, text)
     except UnknownValueError:
         raise InputError(
             "expected a number",
-            where=f"--missing-as {name}={text}",
-            remedy="Such as --missing-as pulse=75.",
+            where=f"{option} {name}={text}",
+            remedy="Such as 75 or 37.5.",
         ) from None
 
 

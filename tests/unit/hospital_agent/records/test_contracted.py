@@ -263,6 +263,23 @@ def test_few_numbers_are_measured_where_the_steward_says_so(tmp_path: Path) -> N
             drafted(tmp_path, rows, measured=True, **choice)
 
 
+def test_a_range_that_the_steward_says_is_drafted_and_checked(tmp_path: Path) -> None:
+    """With cuts, where no range is drafted of the records, and without."""
+    rows = [*MANY, ("f", "7", "1", "no")]
+    for more in ({"cuts": {"pulse": ["70"]}}, {"measured": True}):
+        made = drafted(tmp_path, rows, ranges={"pulse": ["20", "300"]}, **more)
+        pulse = made.contract.attributes[1]
+        assert (pulse.kind, pulse.minimum, pulse.maximum) == ("number", "20", "300")
+        assert [remark for remark in made.remarks if "outside 20 to 300" in remark]
+        here = DataSettings(path=written(tmp_path, rows, "sex,pulse,grade,ill"))
+        (fault,) = check_table(read_table(here), made.contract, here).faults
+        assert (fault.column, fault.rule.value) == ("pulse", "range")
+    assert drafted(tmp_path, rows, cuts={"pulse": ["70"]}).contract.attributes[1].minimum is None
+    for wrong in (["300", "20"], ["20"], ["low", "high"]):
+        with pytest.raises(InputError, match=r"--range pulse.*expected"):
+            drafted(tmp_path, rows, ranges={"pulse": wrong})
+
+
 def test_few_gaps_do_not_show_in_a_draft(tmp_path: Path) -> None:
     """A policy for missing that only gaps would bring is not drafted of fewer than the floor."""
     few = drafted(tmp_path, [*MANY, ("", "70", "1", "no")]).contract.attributes[0]
