@@ -22,7 +22,7 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Table
 from hospital_agent.records.text_file import find_encoding, sample_of
 from hospital_agent.records.text_table import Opening, read_text
-from shared.errors import InputError
+from shared.errors import InputError, InternalError
 
 
 def read_table(settings: DataSettings) -> Table:
@@ -66,7 +66,8 @@ def _read(path: Path, settings: DataSettings) -> Table:
         return read_excel(path, settings, path.name)
     if kind is Kind.GZIP:
         table = _read_any_text(partial(unpacked, path), settings, path.name)
-        assert table.reading is not None
+        if table.reading is None:
+            raise InternalError("a text was read without a report of how")
         packed = Finding("packed", "gzip", "unpacked in memory")
         return replace(table, reading=table.reading.with_findings([packed]))
     return _read_any_text(partial(_plain, path), settings, path.name)
