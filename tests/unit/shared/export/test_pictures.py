@@ -9,7 +9,7 @@ from shared.export.dot import to_dot
 from shared.export.svg import to_svg
 from shared.tree.model import Leaf, Split, Tree
 from shared.tree.schema import Attribute, Schema
-from tests.support.export_cases import Case, cases
+from tests.support.export_cases import Case, Record, cases
 from tests.support.export_pictures import follow_dot, follow_svg
 
 fast = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
@@ -36,7 +36,7 @@ def test_pictures_lead_to_the_trees_class_on_many(case: Case) -> None:
 
 def test_a_class_at_another_place_is_noticed() -> None:
     schema = Schema.create([Attribute("fever", ("yes", "no"))], "ill", ["flu", "well"])
-    records = [{"fever": "yes"}, {"fever": "no"}, {"fever": None}]
+    records: list[Record] = [{"fever": "yes"}, {"fever": "no"}, {"fever": None}]
     case = Case(Tree(Split(0, (Leaf(0), Leaf(1)), 1)), schema, "class", records)
     check_pictures(case)
     for write, follow in ((to_dot, follow_dot), (to_svg, follow_svg)):
