@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Final
 
 from shared.contract.spelling import as_spelled
@@ -47,6 +48,8 @@ def check_contract(contract: DataContract) -> None:
                 )
             seen[column] = owner.name
         _check_values(owner)
+    for attribute in contract.attributes:
+        _check_range(attribute)
     _check_lines(contract)
 
 
@@ -112,6 +115,16 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
                 )
     if len({entry.value for entry in owner.values}) != len(owner.values):
         raise InputError("a value is listed twice", where=where, remedy="List each value once.")
+
+
+def _check_range(attribute: ContractAttribute) -> None:
+    low, high = attribute.minimum, attribute.maximum
+    if low is not None and high is not None and Decimal(low) > Decimal(high):
+        raise InputError(
+            f"the minimum {low} is above the maximum {high}",
+            where=f"attribute {attribute.name!r}",
+            remedy="Exchange them.",
+        )
 
 
 def _check_lines(contract: DataContract) -> None:

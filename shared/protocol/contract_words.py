@@ -27,7 +27,7 @@ def contract_words(contract: DataContract | None) -> list[str]:
     """One paragraph; none where the study has no contract."""
     if contract is None:
         return []
-    sentences = [*_recoded(contract), *_units(contract), *_empty(contract)]
+    sentences = [*_recoded(contract), *_units(contract), *_ranges(contract), *_empty(contract)]
     head = f"How records are read: by data contract {contract.name}, a part of this document."
     tail = "`privet data check` tells whether this hospital's records fit it."
     return [" ".join([head, *sentences, tail])]
@@ -62,6 +62,20 @@ def _units(contract: DataContract) -> Iterator[str]:
 def _conversion(attribute: ContractAttribute, conversion: UnitConversion) -> str:
     more = "" if conversion.offset == "0" else f" plus {conversion.offset}"
     return f"{attribute.name} from {conversion.unit} times {conversion.factor}{more}"
+
+
+def _ranges(contract: DataContract) -> Iterator[str]:
+    told = [text for one in contract.attributes if (text := _range(one))]
+    if told:
+        yield f"A number outside its range keeps the hospital out of a job: {_listed(told)}."
+
+
+def _range(attribute: ContractAttribute) -> str:
+    low, high = attribute.minimum, attribute.maximum
+    if low is not None and high is not None:
+        return f"{attribute.name} {low} to {high}"
+    ends = (f"from {low}" if low is not None else "", f"up to {high}" if high is not None else "")
+    return f"{attribute.name} {''.join(ends)}" if any(ends) else ""
 
 
 def _empty(contract: DataContract) -> Iterator[str]:

@@ -192,6 +192,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({**LACTATE, "missing_policy": "category"}, "missing_policy"),
     ({**LACTATE, "decimals": None}, "a number has cuts"),
     ({**PULSE, "cuts": ["100", "60"]}, "rise"),
+    ({**PULSE, "minimum": "300", "maximum": "20"}, "minimum 300 is above the maximum 20"),
+    ({**LACTATE, "minimum": "31"}, "minimum 31 is above the maximum 30"),
     ({**PULSE, "values": [{"value": "1"}]}, "a number has no values"),
     ({**SEX, "cuts": ["1"]}, "a category has values"),
     ({**SEX, "description": "two\nlines"}, "one line"),

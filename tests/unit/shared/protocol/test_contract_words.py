@@ -26,6 +26,7 @@ CONTRACT: dict[str, Any] = {
             "unit": "mg/dL",
             "kind": "number",
             "cuts": ["200"],
+            "minimum": "20",
             "missing_codes": ["?", "0"],
             "conversions": [
                 {"unit": "mmol/L", "factor": "38.67"},
@@ -56,6 +57,7 @@ def test_all_that_is_done_to_texts_is_told() -> None:
         "num: 0 counts as no; 1, 2 counts as yes.",
         "Units: chol in mg/dL.",
         "in another unit are changed: chol from mmol/L times 38.67, chol from mg/L times 0.1 plus -1.",
+        "A number outside its range keeps the hospital out of a job: chol from 20, lactate 0 to 9.",
         "Empty fields of icd are sent down every branch in parts",
         "Empty fields of chol are refused",
         "Empty fields count as a number for lactate (2).",
