@@ -23,11 +23,12 @@ _UTF16 = "utf-16"
 class Recipe:
     """How one file, or those of two hospitals, becomes a contract.
 
-    `target`: position of the class. `options`: of `privet data draft`, all that are needed beside the class, the names
-    and the floor. `reference`: the tree that other programs grew, by name; its attributes name the columns of a file
-    without header. `measured`: the tree is one of mode gain-ratio. `query`: the records are what this SQL makes of
-    `{file}`. `recoded`: position of a column to old and new texts, for the second reading. `labels`: our class labels
-    to the reference's. `twin`: the same records in another form, which give the same tree.
+    `target`: position of the class in the file, of one of its two columns where there is a query. `options`: of
+    `privet data draft`, all that are needed beside the class, the names and the floor. `reference`: the tree that other
+    programs grew, by name; its attributes name the columns of a file without header. `measured`: the tree is one of
+    mode gain-ratio. `query`: the records are what this SQL makes of `{file}`. `recoded`: position of a column to old
+    and new texts, for the second reading. `labels`: our class labels to the reference's. `twin`: the same records in
+    another form, which give the same tree.
     """
 
     files: tuple[str, ...]
@@ -124,7 +125,7 @@ _APPLY = ("--apply",)
 
 RECIPES: dict[str, Recipe] = {
     "acute-inflammations": Recipe(
-        ("acute-inflammations/diagnosis.data",), 6, (), "acute-inflammations-120", query=_ACUTE
+        ("acute-inflammations/diagnosis.data",), 8, (), "acute-inflammations-120", query=_ACUTE
     ),
     "acute-inflammations, temperature": Recipe(
         ("acute-inflammations/diagnosis.data",), 8, words("--drop 7 --measured"), measured=True
