@@ -39,13 +39,14 @@ def weakest_links(tree: Tree, cost: Cost, weigh: Weigh = tuple) -> tuple[Pruned,
     """All trees that `prune_at` can give, with the least alpha that gives each, from 0 on to the one that is a leaf.
 
     The alpha of a split is what its subtree saves for each leaf that it has more than one:
-    `(cost of it as a leaf - cost of its leaves) / (leaves - 1)`; the least one is cut next.
+    `(cost of it as a leaf - cost of its leaves) / (leaves - 1)`; the least one is cut next. A split with one leaf has
+    no alpha: noisy counts can make it cheaper than a leaf at every alpha, and then it is where the sequence ends.
     """
     records = sum(weighed_counts(as_leaf(tree.root), weigh))
     sequence = [Pruned(Fraction(0), prune_at(tree, Fraction(0), cost, weigh))]
-    while isinstance(sequence[-1].tree.root, Split):
-        weakest = _weakest(sequence[-1].tree, cost, weigh) / max(records, 1)
-        sequence.append(Pruned(weakest, prune_at(sequence[-1].tree, weakest, cost, weigh)))
+    while (link := _weakest(sequence[-1].tree, cost, weigh)) is not None:
+        alpha = link / max(records, 1)
+        sequence.append(Pruned(alpha, prune_at(sequence[-1].tree, alpha, cost, weigh)))
     return tuple(sequence)
 
 
@@ -58,14 +59,15 @@ class _Branch:
     weakest: Fraction | None
 
 
-def _weakest(tree: Tree, cost: Cost, weigh: Weigh) -> Fraction:
+def _weakest(tree: Tree, cost: Cost, weigh: Weigh) -> Fraction | None:
     def of_split(split: Split, kids: list[_Branch]) -> _Branch:
         leaves, below = sum(kid.leaves for kid in kids), sum((kid.cost for kid in kids), Fraction(0))
-        own = Fraction(_COSTS[cost](as_leaf(split), weigh) - below) / max(leaves - 1, 1)
-        return _Branch(below, leaves, min([own, *(kid.weakest for kid in kids if kid.weakest is not None)]))
+        alphas = [kid.weakest for kid in kids if kid.weakest is not None]
+        if leaves > 1:
+            alphas.append(Fraction(_COSTS[cost](as_leaf(split), weigh) - below) / (leaves - 1))
+        return _Branch(below, leaves, min(alphas, default=None))
 
-    whole = fold(tree.root, lambda leaf: _Branch(_COSTS[cost](leaf, weigh), 1, None), of_split)
-    return whole.weakest or Fraction(0)
+    return fold(tree.root, lambda leaf: _Branch(_COSTS[cost](leaf, weigh), 1, None), of_split).weakest
 
 
 def _errors(leaf: Leaf, weigh: Weigh) -> Badness:

@@ -361,3 +361,12 @@ def test_counts_in_parts_of_records_prune_as_whole_ones(pruning: Pruning) -> Non
         whole = random_node(draw, 3)
         parted = prune(Tree(in_thirds(whole)), pruning)
         assert parted == Tree(in_thirds(prune(Tree(whole), pruning).root))
+
+
+def test_one_branch_and_noisy_counts_end_the_sequence() -> None:
+    """Noise can leave the only leaf of a split with fewer errors than the split: no alpha tells them apart."""
+    leaf = Leaf(0, (5, 0))
+    only = Tree(Split(0, (leaf,), 0, (5, 3)))
+    assert [pruned.tree for pruned in weakest_links(only, "errors")] == [only]
+    above = Tree(Split(1, (Split(0, (leaf,), 0, (5, 3)), Leaf(1, (0, 4))), 0, (5, 7)))
+    assert weakest_links(above, "errors")[-1].tree == Tree(Leaf(0, (5, 7)))
