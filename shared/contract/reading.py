@@ -11,7 +11,7 @@ from decimal import Context, Decimal
 from enum import StrEnum
 from typing import Final
 
-from shared.contract.spelling import as_spelled, number_or_none
+from shared.contract.spelling import as_code, as_spelled, number_or_none
 from shared.errors import InputError
 from shared.tree.numbers import UnknownValueError, decimal_text
 from shared.wire.contract import (
@@ -92,14 +92,17 @@ def other_names(contract: DataContract) -> dict[str, str]:
 
 def _value_reader(owner: ContractAttribute | ContractClass, where: str) -> Read:
     known = texts_of(owner.values, owner.spelling)
-    begun = {prefix: entry.value for entry in owner.values for prefix in entry.prefixes}
+    begun = {
+        as_code(prefix, owner.spelling): entry.value for entry in owner.values for prefix in entry.prefixes
+    }
     lengths = sorted({len(prefix) for prefix in begun}, reverse=True)
     rest = next((entry.value for entry in owner.values if entry.other), None)
 
     def read(text: str) -> str:
         found = known.get(as_spelled(text, owner.spelling))
         if found is None:
-            starts = (text.strip()[:length] for length in lengths)
+            code = as_code(text, owner.spelling)
+            starts = (code[:length] for length in lengths)
             found = next((begun[start] for start in starts if start in begun), rest)
         if found is None:
             raise BrokenRuleError(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from shared.contract.spelling import as_spelled
+from shared.contract.spelling import as_code, as_spelled
 from shared.errors import InputError
 from shared.tree.numbers import FixedPoint
 from shared.tree.schema import MISSING_NAMES, Attribute, Missing, Schema
@@ -107,9 +107,10 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
     begun: dict[str, str] = {}
     for entry in owner.values:
         for prefix in entry.prefixes:
-            if begun.setdefault(prefix, entry.value) != entry.value:
+            before = begun.setdefault(as_code(prefix, owner.spelling), entry.value)
+            if before != entry.value:
                 raise InputError(
-                    f"what begins with {prefix!r} means {begun[prefix]!r} and {entry.value!r}",
+                    f"what begins with {prefix!r} means {before!r} and {entry.value!r}",
                     where=where,
                     remedy="List each prefix once, under one value.",
                 )

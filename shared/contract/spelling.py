@@ -18,6 +18,11 @@ def as_spelled(text: str, spelling: Spelling) -> str:
     return folded(text) if spelling == "folded" else text
 
 
+def as_code(text: str, spelling: Spelling) -> str:
+    """The form in which a text and the prefixes of codes are compared: of `number` a code stays as it is written."""
+    return as_spelled(text, "exact" if spelling == "number" else spelling)
+
+
 def folded(text: str) -> str:
     """Without case, accents and repeated blanks."""
     apart = unicodedata.normalize("NFKD", text)
