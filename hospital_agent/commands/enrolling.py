@@ -30,7 +30,8 @@ id = "{id}"
 policy = "policy.toml"
 
 [data]
-# A CSV, TSV or Parquet file, or a database: url with table or query.
+# A file (delimited text, ARFF, Excel or Parquet), or a database: url with table or query. How a file is written is
+# found out; privet data inspect tells, and names the setting where it is wrong.
 # path = "records.csv"
 # The class column, by name or 1-based position; without it, the study's name for it.
 # class = "diagnosis"
@@ -38,6 +39,8 @@ policy = "policy.toml"
 # drop = ["patient id"]
 # Texts that stand for an empty field.
 # missing = ["?", "NA"]
+# The column that tells patients apart, so that all records of one stay together where some are held out.
+# patient = "patient id"
 # Records, without classes, that trees kept shared (mode gain-ratio) are asked about, in place of the records above.
 # ask = "new-patients.csv"
 # true for test data of no patient.

@@ -87,8 +87,8 @@ def demo(
         typer.Option(
             "--data",
             metavar="FILE",
-            help="CSV, TSV or Parquet. Once: its rows are dealt round robin to the hospitals. Several times: one "
-            "file a hospital. Left out: the Acute Inflammations records of the publication.",
+            help="Text, ARFF, Excel or Parquet. Once: its rows are dealt round robin to the hospitals. Several times: "
+            "one file a hospital. Left out: the Acute Inflammations records of the publication.",
             rich_help_panel=_DATA,
         ),
     ] = None,
