@@ -139,6 +139,7 @@ def create_job(
     prune_bound: growing_options.PruneBound = None,
     prune_alpha: growing_options.PruneAlpha = None,
     prune_cost: growing_options.PruneCost = None,
+    prune_share: growing_options.PruneShare = None,
     hold_out: tally_options.HoldOut = None,
     fold: tally_options.Fold = None,
     seed: tally_options.Seed = None,
@@ -191,7 +192,9 @@ def create_job(
         split_on_zero_gain=split_on_zero_gain,
         min_gain=growing_options.least_gain(min_gain),
         class_weights=growing_options.class_weights(class_weight or []),
-        pruning=growing_options.pruning(prune, prune_confidence, prune_bound, prune_alpha, prune_cost),
+        pruning=growing_options.pruning(
+            prune, prune_confidence, prune_bound, prune_alpha, prune_cost, prune_share
+        ),
         noise=None
         if noise_sigma is None
         else NoisePlan(

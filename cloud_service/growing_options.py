@@ -26,6 +26,7 @@ class CriterionName(StrEnum):
 class PruningName(StrEnum):
     """How the grown tree is cut back."""
 
+    MAJORITY = "majority"
     COLLAPSE = "collapse"
     PESSIMISTIC = "pessimistic"
     COST_COMPLEXITY = "cost-complexity"
@@ -59,8 +60,9 @@ ClassWeight = Annotated[
 Prune = Annotated[
     PruningName | None,
     typer.Option(
-        help="Mode ppsdt: cut back the grown tree, by counts that are known already. collapse: subtrees that save no "
-        "error; pessimistic: also those that save none at worst (C4.5); cost-complexity: those not worth their leaves."
+        help="Mode ppsdt: cut back the grown tree, by counts that are known already. majority: stop where one class "
+        "has --prune-share of the records; collapse: subtrees that save no error; pessimistic: also those that save "
+        "none at worst (C4.5); cost-complexity: those not worth their leaves."
     ),
 ]
 PruneConfidence = Annotated[
@@ -72,6 +74,12 @@ PruneBound = Annotated[
 PruneAlpha = Annotated[
     str | None,
     typer.Option(metavar="NUMBER", help="cost-complexity: what a leaf costs, as a share of all records."),
+]
+PruneShare = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NUMBER", help="majority: the share of its most frequent class that makes a node a leaf."
+    ),
 ]
 PruneCost = Annotated[CostName | None, typer.Option(help="cost-complexity: errors, or Gini impurity.")]
 
@@ -102,6 +110,7 @@ def pruning(
     bound: BoundName | None,
     alpha: str | None,
     cost: CostName | None,
+    share: str | None = None,
 ) -> PruningSpec | None:
     """The manifest's block. Raises: InputError: options that do not belong together, or no number."""
     from pydantic import ValidationError
@@ -109,7 +118,7 @@ def pruning(
     from shared.wire.base import describe
     from shared.wire.growing import PruningSpec
 
-    details = (confidence, bound, alpha, cost)
+    details = (confidence, bound, alpha, cost, share)
     if prune is None:
         if any(detail is not None for detail in details):
             raise InputError(
@@ -123,6 +132,7 @@ def pruning(
             bound=None if bound is None else bound.value,
             alpha=_number(alpha, "--prune-alpha"),
             cost=None if cost is None else cost.value,
+            share=_number(share, "--prune-share"),
         )
     except ValidationError as error:
         raise InputError(

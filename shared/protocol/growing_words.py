@@ -34,6 +34,8 @@ def growing_words(manifest: Manifest) -> list[str]:
 
 
 def _pruning(spec: PruningSpec) -> str:
+    if spec.method == "majority":
+        return f"nodes whose most frequent class has {spec.share} of their records or more become leaves (majority)"
     if spec.method == "collapse":
         return "subtrees that save no training error become leaves"
     if spec.method == "pessimistic":

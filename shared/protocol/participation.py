@@ -157,7 +157,7 @@ def pruning_of(spec: PruningSpec) -> Pruning:
     """A manifest's block as a rule of growing; what it leaves out has the defaults."""
     given = spec.model_dump(exclude_none=True)
     return Pruning(
-        **given | {name: Fraction(given[name]) for name in ("confidence", "alpha") if name in given}
+        **given | {name: Fraction(given[name]) for name in ("confidence", "alpha", "share") if name in given}
     )
 
 

@@ -1,5 +1,6 @@
 """Cutting branches off a grown tree by the training counts that its nodes have: nothing more is asked of anybody.
 
+- `majority`: where the most frequent class has at least `share` of the records: the tree whose growth stops there;
 - `collapse`: where a subtree makes no fewer training errors than one leaf would;
 - `pessimistic`: after that, where it makes no fewer errors at worst (`error_bounds`), with C4.5's allowance of 0.1;
 - `cost-complexity`: where it does not lower the cost by `alpha` a leaf that it saves (`cost_complexity`).
@@ -21,16 +22,17 @@ from shared.errors import InputError
 from shared.tree.cost_complexity import Cost, prune_at
 from shared.tree.cutting import Badness, Weigh, cut, weighed_counts
 from shared.tree.error_bounds import UNIT, Bound, worst_errors
-from shared.tree.model import Leaf, Tree
+from shared.tree.model import Leaf, Split, Tree
 
-Method = Literal["collapse", "pessimistic", "cost-complexity"]
+Method = Literal["majority", "collapse", "pessimistic", "cost-complexity"]
 
 _ALLOWANCE: Final = UNIT // 10
 
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """How a grown tree is pruned. `confidence`, `bound`: of pessimistic; `alpha`, `cost`: of cost-complexity.
+    """How a grown tree is pruned. `confidence`, `bound`: of pessimistic; `alpha`, `cost`: of cost-complexity; `share`:
+    of majority, above 0, at most 1; smaller prunes more.
 
     `confidence`: above 0, at most 1/2; smaller prunes more. `alpha`: what a leaf costs, as a share of all records;
     greater prunes more.
@@ -41,6 +43,7 @@ class Pruning:
     bound: Bound = "c45"
     alpha: Fraction = Fraction(0)
     cost: Cost = "errors"
+    share: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         """Refuse what no manifest can say. Raises: InputError."""
@@ -55,6 +58,8 @@ class Pruning:
             raise InputError("expected above 0 and at most 0.5", where="pruning confidence")
         if self.alpha < 0:
             raise InputError("expected at least 0", where="pruning alpha")
+        if not 0 < self.share <= 1:
+            raise InputError("expected above 0 and at most 1", where="pruning share")
 
 
 def prune(tree: Tree, pruning: Pruning, weigh: Weigh = tuple) -> Tree:
@@ -62,6 +67,8 @@ def prune(tree: Tree, pruning: Pruning, weigh: Weigh = tuple) -> Tree:
 
     Raises: InternalError: a tree without them.
     """
+    if pruning.method == "majority":
+        return _stopped(tree, pruning.share, weigh)
     if pruning.method == "cost-complexity":
         return prune_at(tree, pruning.alpha, pruning.cost, weigh)
     collapsed = cut(tree, lambda _, leaf: _records_and_errors(leaf, weigh)[1])
@@ -71,6 +78,16 @@ def prune(tree: Tree, pruning: Pruning, weigh: Weigh = tuple) -> Tree:
     # Leaves of the same numbers are many; what is remembered is forgotten with this call (rule A6).
     bound = cache(partial(worst_errors, confidence=pruning.confidence, bound=pruning.bound))
     return cut(collapsed, lambda _, leaf: bound(*_records_and_errors(leaf, weigh)), allowance=_ALLOWANCE)
+
+
+def _stopped(tree: Tree, share: Fraction, weigh: Weigh) -> Tree:
+    nodes = list(tree.nodes())
+
+    def goes_on(place: int, leaf: Leaf) -> int:
+        counts = weighed_counts(leaf, weigh)
+        return int(isinstance(nodes[place], Split) and counts[leaf.label] < share * sum(counts))
+
+    return cut(tree, goes_on)
 
 
 def _records_and_errors(leaf: Leaf, weigh: Weigh) -> tuple[Badness, Badness]:

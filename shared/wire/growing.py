@@ -14,7 +14,7 @@ SHARE_PATTERN: Final = r"^(0|[1-9][0-9]{0,2})(\.[0-9]{1,9})?$"
 Share = Annotated[str, StringConstraints(pattern=SHARE_PATTERN)]
 """A decimal number that is not negative, as text, with at most nine digits behind the point."""
 
-Method = Literal["collapse", "pessimistic", "cost-complexity"]
+Method = Literal["majority", "collapse", "pessimistic", "cost-complexity"]
 Bound = Literal["c45", "binomial"]
 Cost = Literal["errors", "gini"]
 
@@ -23,7 +23,7 @@ class PruningSpec(WireModel):
     """How the grown tree is pruned.
 
     `confidence`, `bound`: of pessimistic, 0.25 and c45 where they are absent. `alpha`, `cost`: of cost-complexity,
-    which names its alpha; the cost is errors where it is absent.
+    which names its alpha; the cost is errors where it is absent. `share`: of majority, which names it.
     """
 
     method: Method
@@ -31,6 +31,7 @@ class PruningSpec(WireModel):
     bound: Annotated[Bound | None, Field(exclude_if=is_absent)] = None
     alpha: Annotated[Share | None, Field(exclude_if=is_absent)] = None
     cost: Annotated[Cost | None, Field(exclude_if=is_absent)] = None
+    share: Annotated[Share | None, Field(exclude_if=is_absent)] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -46,6 +47,11 @@ class PruningSpec(WireModel):
             ),
             (priced != (self.alpha is not None), "alpha: it belongs to cost-complexity, and that needs it"),
             (not priced and self.cost is not None, "cost is of cost-complexity"),
+            (
+                (self.method == "majority") != (self.share is not None),
+                "share: it belongs to majority, and that needs it",
+            ),
+            (self.share is not None and not 0 < Fraction(self.share) <= 1, _SHARE),
         ]
         reason = next((text for broken, text in wrong if broken), None)
         if reason is not None:
@@ -53,4 +59,5 @@ class PruningSpec(WireModel):
         return self
 
 
+_SHARE: Final = "share: expected above 0 and at most 1"
 _CONFIDENCE: Final = "confidence: expected above 0 and at most 0.5"

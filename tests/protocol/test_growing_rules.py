@@ -42,6 +42,10 @@ RULES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"criterion": "c45"}, {"criterion": "c45"}),
     ({"min_gain": "0.05"}, {"min_gain": Fraction(1, 20)}),
     ({"class_weights": [1, 4]}, {"class_weights": (1, 4)}),
+    (
+        {"pruning": {"method": "majority", "share": "0.8"}},
+        {"pruning": Pruning("majority", share=Fraction(4, 5))},
+    ),
     ({"pruning": {"method": "collapse"}}, {"pruning": Pruning("collapse")}),
     ({"pruning": {"method": "pessimistic"}}, {"pruning": Pruning("pessimistic")}),
     (
@@ -119,6 +123,10 @@ def test_rules_that_are_left_out_change_no_byte() -> None:
         ({"pruning": {"method": "pessimistic", "confidence": "0"}}, "above 0 and at most 0.5"),
         ({"pruning": {"method": "pessimistic", "confidence": "0.51"}}, "above 0 and at most 0.5"),
         ({"pruning": {"method": "pessimistic", "cost": "gini"}}, "cost is of cost-complexity"),
+        ({"pruning": {"method": "majority"}}, "share"),
+        ({"pruning": {"method": "collapse", "share": "0.9"}}, "share"),
+        ({"pruning": {"method": "majority", "share": "0"}}, "above 0 and at most 1"),
+        ({"pruning": {"method": "majority", "share": "1.01"}}, "above 0 and at most 1"),
         ({"pruning": {"method": "magic"}}, "collapse"),
     ],
 )

@@ -40,6 +40,8 @@ def test_pruning_is_the_manifests_block() -> None:
     assert pruning(**NONE | {"prune": PruningName.COLLAPSE}) == PruningSpec(method="collapse")
     pessimistic = NONE | {"prune": PruningName.PESSIMISTIC, "confidence": "0.1", "bound": BoundName.BINOMIAL}
     assert pruning(**pessimistic) == PruningSpec(method="pessimistic", confidence="0.1", bound="binomial")
+    stopped = NONE | {"prune": PruningName.MAJORITY, "share": "0.95"}
+    assert pruning(**stopped) == PruningSpec(method="majority", share="0.95")
     priced = NONE | {"prune": PruningName.COST_COMPLEXITY, "alpha": "0.02", "cost": CostName.GINI}
     assert pruning(**priced) == PruningSpec(method="cost-complexity", alpha="0.02", cost="gini")
 
@@ -49,6 +51,8 @@ def test_pruning_is_the_manifests_block() -> None:
     [
         ({"confidence": "0.1"}, "say how to prune"),
         ({"prune": PruningName.COST_COMPLEXITY}, "alpha"),
+        ({"prune": PruningName.MAJORITY}, "share"),
+        ({"share": "0.9"}, "say how to prune"),
         ({"prune": PruningName.COLLAPSE, "alpha": "0.1"}, "alpha"),
         ({"prune": PruningName.PESSIMISTIC, "confidence": "0.6"}, "at most 0.5"),
         ({"prune": PruningName.PESSIMISTIC, "confidence": "a quarter"}, "expected a number from 0 on"),

@@ -36,6 +36,6 @@ def test_bounds_and_names_are_the_same() -> None:
 
 def test_a_pruning_that_says_only_its_method_is_the_rule_of_that_method() -> None:
     for method in get_args(growing.Method):
-        alpha = {"alpha": "0"} if method == "cost-complexity" else {}
-        spec = growing.PruningSpec.model_validate({"method": method, **alpha})
+        needed = {"cost-complexity": {"alpha": "0"}, "majority": {"share": "1"}}.get(method, {})
+        spec = growing.PruningSpec.model_validate({"method": method, **needed})
         assert participation.pruning_of(spec) == pruning.Pruning(method)

@@ -19,6 +19,7 @@ LABELS = SCHEMA["class"]["labels"]
 RULES: list[tuple[dict[str, Any], str]] = [
     ({"min_gain": "0.01"}, "at least 0.01 bits"),
     ({"class_weights": [1, *[7] * (len(LABELS) - 1)]}, f"{LABELS[1]} 7"),
+    ({"pruning": {"method": "majority", "share": "0.9"}}, "most frequent class has 0.9 of their records"),
     ({"pruning": {"method": "collapse"}}, "save no training error"),
     ({"pruning": {"method": "pessimistic"}}, "confidence 0.25, as C4.5 reckons"),
     (

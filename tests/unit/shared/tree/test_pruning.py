@@ -199,6 +199,35 @@ def test_class_weights_prune_as_repeated_records_do() -> None:
     assert isinstance(prune(Tree(BOOK), Pruning("pessimistic")).root, Leaf)
 
 
+@pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(3, 4), Fraction(9, 10), Fraction(1)])
+def test_a_majority_stop_is_the_tree_whose_growth_stops_there(share: Fraction) -> None:
+    """Top down, as growth goes: a node that one class has the share of is asked nothing."""
+    stops = 0
+
+    def stopped(node: Node) -> Node:
+        nonlocal stops
+        if isinstance(node, Leaf):
+            return node
+        counts = node.counts or ()
+        if max(counts) * share.denominator >= share.numerator * sum(counts):
+            stops += 1
+            return Leaf(node.majority or 0, counts)
+        return Split(node.attribute, tuple(map(stopped, node.kids)), node.majority, counts)
+
+    draw = random.Random(5)
+    for _ in range(60):
+        whole = random_node(draw, 4)
+        assert prune(Tree(whole), Pruning("majority", share=share)) == Tree(stopped(whole))
+    assert stops > (0 if share < 1 else -1)
+
+
+def test_a_majority_stop_counts_records_as_they_weigh() -> None:
+    node = Split(0, (Leaf(0, (9, 0)), Leaf(1, (0, 1))), 0, (9, 1))
+    stop = Pruning("majority", share=Fraction(9, 10))
+    assert prune(Tree(node), stop) == Tree(Leaf(0, (9, 1)))
+    assert prune(Tree(node), stop, lambda counts: (counts[0], 2 * counts[1])) == Tree(node)
+
+
 def test_trees_without_counts_or_majorities_are_our_bug() -> None:
     for tree in (Tree(Split(0, (Leaf(0), Leaf(1)), 0)), Tree(Split(0, (Leaf(0, (1, 0)), Leaf(1, (0, 1)))))):
         with pytest.raises(InternalError):
@@ -214,6 +243,8 @@ def test_trees_without_counts_or_majorities_are_our_bug() -> None:
         {"method": "pessimistic", "bound": "guess"},
         {"method": "cost-complexity", "alpha": Fraction(-1)},
         {"method": "cost-complexity", "cost": "entropy"},
+        {"method": "majority", "share": Fraction(0)},
+        {"method": "majority", "share": Fraction(11, 10)},
     ],
 )
 def test_rules_that_no_manifest_can_say(wrong: dict[str, Any]) -> None:
@@ -338,6 +369,7 @@ def price(node: Node, cost: Cost, alpha: Fraction, whole: Tree) -> Fraction:
 @pytest.mark.parametrize(
     "pruning",
     [
+        Pruning("majority", share=Fraction(2, 3)),
         Pruning("collapse"),
         Pruning("pessimistic"),
         Pruning("pessimistic", bound="binomial"),
