@@ -81,15 +81,22 @@ def test_contact_lenses_as_j48_prunes_them(federation: LocalFederation, tmp_path
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("pruning", "rule"),
+    [
+        ({"method": "collapse"}, Pruning("collapse")),
+        ({"method": "majority", "share": "0.7"}, Pruning("majority", share=Fraction(7, 10))),
+    ],
+)
 def test_weights_go_by_label_and_all_rules_reach_the_hospitals(
-    federation: LocalFederation, tmp_path: Path
+    federation: LocalFederation, tmp_path: Path, pruning: dict[str, str], rule: Pruning
 ) -> None:
     case = load("contact-lenses", "gain-ratio")
-    asked = {
+    asked: dict[str, Any] = {
         "min_node": 1,
         "class_weights": {"hard": 5},
         "min_gain": "0.05",
-        "pruning": {"method": "collapse"},
+        "pruning": pruning,
     }
     outcome = federation.run_job(case.schema.to_json(), files_of("contact-lenses", tmp_path), **asked)
     weights = tuple(5 if label == "hard" else 1 for label in case.class_labels)
@@ -99,7 +106,7 @@ def test_weights_go_by_label_and_all_rules_reach_the_hospitals(
         max_depth=None,
         class_weights=weights,
         min_gain=Fraction(1, 20),
-        pruning=Pruning("collapse"),
+        pruning=rule,
     )
     expected = grow(case.schema, rules, lambda queries: count_rows(case.codes, queries, case.schema)).tree
     assert {model.shown_tree.sha256 for model in outcome.models.values()} == {expected.sha256}
