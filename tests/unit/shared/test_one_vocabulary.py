@@ -8,7 +8,7 @@ import pytest
 
 from shared.contract.schema import MISSING
 from shared.protocol import participation
-from shared.tree import growth_rules, prediction, pruning, schema
+from shared.tree import cost_complexity, error_bounds, growth_rules, prediction, pruning, schema
 from shared.wire import contract, growing, manifest
 
 
@@ -18,8 +18,8 @@ from shared.wire import contract, growing, manifest
         (manifest.Criterion, growth_rules.Criterion),
         (manifest.Disclosure, prediction.Disclosure),
         (growing.Method, pruning.Method),
-        (growing.Bound, pruning.Bound),
-        (growing.Cost, pruning.Cost),
+        (growing.Bound, error_bounds.Bound),
+        (growing.Cost, cost_complexity.Cost),
         (contract.TreatAs, schema.TreatAs),
     ],
 )
