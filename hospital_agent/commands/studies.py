@@ -109,7 +109,8 @@ def approve(folder: Folder, study: StudyName, yes: Yes = False) -> Report:
         if not yes:
             question = f"Approve study {entry.study}, document {entry.sha256[:_SHORT]}...?"
             _confirm([*words_of(document, desk.own), *_narrower(folder, entry, desk.own), question])
-        return _said(folder, desk.answer(entry, "approve", None, ""))
+        told = "\n".join(_narrower(folder, entry, desk.own)) if yes else ""
+        return _said(folder, desk.answer(entry, "approve", None, ""), told)
 
 
 @studies.command("decline")
