@@ -103,7 +103,9 @@ class Terms:
         return {"mode": modes[only]} if only in modes else {"profile": only}
 
     def _criterion(self, plan: JobPlan) -> dict[str, Any]:
-        if plan.criterion != _DEFAULTS.criterion or len(self.document.criteria) > 1:
+        # A job that only counts chooses no split: any criterion that was approved will do.
+        chosen = plan.tally is None and len(self.document.criteria) > 1
+        if plan.criterion != _DEFAULTS.criterion or chosen:
             return {}
         return {"criterion": self.document.criteria[0]}
 
