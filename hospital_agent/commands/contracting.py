@@ -284,5 +284,11 @@ def _policies(texts: Sequence[str] | None, columns: Columns) -> dict[str, Missin
 
 
 def write_contract(path: Path, contract: DataContract) -> None:
-    """Keep a contract as people read it."""
-    write_file(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())
+    """Keep a contract as people read it. Raises: InputError: it cannot be written there."""
+    try:
+        write_file(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())
+    except OSError as error:
+        reason = error.strerror or "cannot be written"
+        raise InputError(
+            reason, where=str(path), remedy="Name a file in a folder where you may write."
+        ) from None

@@ -57,7 +57,8 @@ def make_cuts(
     held = read_contract(contract)
     made = with_cuts(held, _counts(read_json(histogram), held, histogram), parts, least)
     write_contract(out, made)
-    return Report(_document(out, made), _told(made, "cut points"))
+    text = f"{_told(made, 'cut points')}\nNext: each hospital runs privet data check; then a study with this contract."
+    return Report(_document(out, made), text)
 
 
 def _counts(document: Any, contract: DataContract, path: Path) -> dict[str, list[int]]:
