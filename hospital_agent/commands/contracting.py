@@ -188,8 +188,10 @@ def merge(
     from shared.contract import merging
     from shared.contract.schema import schema_of_contract
 
-    contract = merging.merge([read_contract(path) for path in drafts])
+    contracts = [read_contract(path) for path in drafts]
+    contract = merging.merge(contracts)
     write_contract(out, contract)
+    remarks = _not_shared(contracts)
     schema = schema_of_contract(contract)
     values = sum(len(attribute.values) for attribute in schema.attributes)
     text = (
@@ -197,7 +199,19 @@ def merge(
         f"{schema.class_name} with {schema.class_count} labels.\n"
         "Each hospital runs: privet data check. The study takes it with: privet cloud study create --contract."
     )
-    return Report({"contract": str(out), "sha256": contract.sha256, "drafts": len(drafts)}, text)
+    document = {"contract": str(out), "sha256": contract.sha256, "drafts": len(drafts), "remarks": remarks}
+    return Report(document, "\n".join([*remarks, text]))
+
+
+def _not_shared(drafts: Sequence[DataContract]) -> list[str]:
+    """A remark on classes that some hospitals do not have: often it is one class with two names."""
+    labels = [{str(one.value) for one in draft.class_.values} for draft in drafts]
+    rare = sorted(label for label in set().union(*labels) if any(label not in one for one in labels))
+    remark = (
+        f"N.B. class {drafts[0].class_.name}: not every draft has {', '.join(rare)}. Where hospitals call one class "
+        "by two names, draft again with --recode."
+    )
+    return [remark] if rare else []
 
 
 def read_contract(path: Path) -> DataContract:

@@ -73,6 +73,7 @@ def test_one_hospitals_only_value_does_not_take_a_column_from_the_others(
         assert run(["data", "draft", str(path), "--class", "ill", "--apply", "-o", str(drafts[-1])]) == 0
     merged = tmp_path / "merged.json"
     assert run(["data", "merge", *map(str, drafts), "-o", str(merged)]) == 0
+    assert "not every draft has yes" in capsys.readouterr().out
     assert all(run(["data", "check", str(merged), str(tmp_path / f"{name}.csv")]) == 0 for name in rows)
     capsys.readouterr()
 
