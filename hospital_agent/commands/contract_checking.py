@@ -100,7 +100,9 @@ def _contract(text: str, agent: Path | None) -> DataContract:
         return read_contract(Path(text))
     from hospital_agent.journal import Journal
     from hospital_agent.journal import studies as kept
+    from hospital_agent.settings import load_settings
 
+    load_settings(agent)  # Refuses a folder that is no agent's, before a journal is made there.
     with Journal.open(agent) as journal:
         contract = kept.find(journal, text).document.contract
     if contract is None:
