@@ -76,6 +76,13 @@ def test_a_tally_carries_noise_once_and_pays_for_one_round(tmp_path: Path) -> No
             assert [(line.round, line.attempt, line.cells) for line in lines] == [(0, 0, len(NAMES))]
 
 
+def test_a_tally_takes_any_criterion_of_its_study(tmp_path: Path) -> None:
+    with local_federation(tmp_path / "federation", THREE) as federation:
+        study = prepared(federation, tmp_path / "records", *THREE, criteria=["c45", "gain-ratio"])
+        _, statuses, _ = ended(federation, study, THREE, tally={"kind": "histogram"})
+        assert statuses == {JobStatus.COMPLETE}
+
+
 def test_counts_that_would_tell_of_one_hospital_are_declined(tmp_path: Path) -> None:
     with local_federation(tmp_path / "federation", FOUR) as federation:
         study = prepared(federation, tmp_path / "records", *FOUR)
