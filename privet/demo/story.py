@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 
@@ -82,7 +82,13 @@ def _home(options: DemoOptions) -> Iterator[Folders]:
             where=f"--keep {options.keep}",
             remedy="Name a folder that you may write to.",
         ) from None
-    yield folders
+    try:
+        yield folders
+    except InputError:
+        # The records were refused before anything was made: the same command, mended, finds the folder empty.
+        with suppress(OSError):
+            folders.records.rmdir()
+        raise
 
 
 def _furnished(root: Path) -> Folders:

@@ -282,6 +282,12 @@ def test_a_folder_that_is_in_use_is_not_kept_in(demo: Demo, tmp_path: Path) -> N
     assert "Name a folder that you may write to." in run.document["remedy"]
 
 
+def test_refused_records_leave_the_folder_to_keep_empty(demo: Demo, tmp_path: Path) -> None:
+    run = demo.run("--keep", str(tmp_path / "kept"), "--data", str(tmp_path / "none.csv"))
+    assert run.code == 3
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_an_interruption_in_the_middle_leaves_nothing(demo: Demo, number: signal.Signals) -> None:
     with demo.start() as process:
