@@ -22,8 +22,8 @@ from tests.support.programs import Founded, Program, RealFederation, real_federa
 from tests.support.weighted_clinic import pooled_tree, write_files
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("rolling"), pytest.mark.timeout(900)]
-BEFORE = "3ae58f7"
-"""The last commit of the release before this one, 0.1."""
+BEFORE = "d74f5ce"
+"""The last commit of the release before this one, 0.2."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_it_is_the_release_before(release_before: Path) -> None:
         [
             sys.executable,
             "-c",
-            "import privet, shared.errors as e; print(privet.__file__, hasattr(e, 'numbered'))",
+            "import importlib.util as u, privet; print(privet.__file__, u.find_spec('shared.export') is not None)",
         ],
         cwd=release_before,
         env=programs._environment() | {"PYTHONPATH": str(release_before)},
@@ -163,7 +163,8 @@ def old_cloud(founded: Founded, folder: Path, installed: Path) -> Iterator[RealF
         return dict(json.loads(done.stdout))
 
     privet("cloud", "join", cloud, "--bundle", founded.cloud_bundle, "--root-sha256", founded.root_sha256)
-    token = privet("cloud", "token", "create", cloud, "--label", "tests")["token"]
+    create = ("cloud", "token", "create", cloud, "--label", "tests")
+    token = privet(*create, "--role", "coordinator", "--role", "analyst")["token"]
     federation = RealFederation(work, founded, "", port, f"http://127.0.0.1:{port}", token)
     federation.cloud = old(federation.cloud, installed)
     try:
@@ -192,7 +193,7 @@ def test_the_cloud_is_replaced_in_the_middle_of_a_job(
         job = start(federation)
         federation.wait_for(job, "contributed", 2)
         federation.cloud.kill()
-        assert programs.command("cloud", "migrate", federation.cloud_folder)["revision"] > "0002"
+        assert programs.command("cloud", "migrate", federation.cloud_folder)["revision"] >= "0008"
         federation.cloud = Program(federation.cloud.name, federation.cloud.arguments, federation.cloud.log)
         federation.cloud.start()
         federation.wait_for_cloud()
@@ -203,3 +204,23 @@ def test_the_cloud_is_replaced_in_the_middle_of_a_job(
             before.stop()
         federation.agents["h3"] = Program(before.name, before.arguments, before.log)
         check_tree(federation, start(federation))
+
+
+def test_an_old_agent_goes_on_beside_a_study_that_it_cannot_read(
+    founded_federation: Founded, tmp_path: Path, release_before: Path
+) -> None:
+    """A criterion that the release before does not know: it leaves that job unanswered, and goes on with others."""
+    with new_cloud(founded_federation, tmp_path, release_before, {"h2"}) as federation:
+        check_tree(federation, start(federation))
+        body = {"id": "new", "question": "q", "schema": SCHEMA, "criteria": ["c45"], "synthetic": True}
+        with federation.people() as people:
+            assert people.post("/v1/studies", json=body).status_code == 201
+            answer = people.post(
+                "/v1/studies/new/jobs", json={"criterion": "c45", "invited": ["h1", "h2", "h3"]}
+            )
+            assert answer.status_code == 201, answer.text
+            job = answer.json()["id"]
+        check_tree(federation, start(federation))
+        with federation.people() as people:
+            shown = people.get(f"/v1/jobs/{job}").json()
+        assert (shown["state"], shown["waiting_for"]) == ("INVITING", ["h2"])
