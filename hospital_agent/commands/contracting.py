@@ -47,6 +47,12 @@ def _many(metavar: str, text: str) -> Any:
     return typer.Option(metavar=metavar, help=f"{text} (repeatable).")
 
 
+Policies = Annotated[
+    list[str] | None,
+    _many("[COLUMN=]POLICY", "What an empty field is: category, refuse or fractional"),
+]
+
+
 def draft(
     out: Out,
     file: File = None,
@@ -66,10 +72,7 @@ def draft(
     missing_in: Annotated[
         list[str] | None, _many("COLUMN=TEXT", "Stands for an empty field in one column")
     ] = None,
-    missing_policy: Annotated[
-        list[str] | None,
-        _many("[COLUMN=]POLICY", "What an empty field is: category, refuse or fractional"),
-    ] = None,
+    missing_policy: Policies = None,
     missing_as: Annotated[
         list[str] | None,
         _many("COLUMN=NUMBER", "What an empty field of a measurement without cuts counts as"),
@@ -149,7 +152,7 @@ def draft(
         },
         other=one_each(other, columns, "--other"),
         missing_as=one_each(missing_as, columns, "--missing-as"),
-        policies=_policies(missing_policy, columns),
+        policies=policies_of(missing_policy, columns),
         units=one_each(unit, columns, "--unit"),
         conversions=pairs(convert, columns, "--convert"),
         descriptions=one_each(describe, columns, "--describe"),
@@ -286,7 +289,8 @@ def _names(text: str | None, columns: Sequence[str]) -> dict[str, str]:
     return dict(zip(columns, names, strict=True))
 
 
-def _policies(texts: Sequence[str] | None, columns: Columns) -> dict[str, MissingPolicy]:
+def policies_of(texts: Sequence[str] | None, columns: Columns) -> dict[str, MissingPolicy]:
+    """What `--missing-policy` says: column to policy, under "" that of all others. Raises: InputError: no policy."""
     found: dict[str, MissingPolicy] = {}
     for text in texts or ():
         if text in _POLICIES:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hospital_agent.commands.contracting import ContractFile, Out, read_contract, read_json, write_contract
+from hospital_agent.commands.by_column import columns_of
+from hospital_agent.commands.contracting import (
+    ContractFile,
+    Out,
+    Policies,
+    policies_of,
+    read_contract,
+    read_json,
+    write_contract,
+)
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -19,20 +28,25 @@ def make_grid(
     contract: ContractFile,
     out: Out,
     edges: Annotated[int, typer.Option(min=1, max=254, help="Most edges of an attribute.")] = 50,
+    missing_policy: Policies = None,
 ) -> Report:
     """Give each measurement without cut points a fine public grid, for a job that counts a histogram over it.
 
+    A draft without cut points refuses empty fields; --missing-policy says here what they are from now on.
     Exit codes: 0 written; 2 wrong usage; 3 the contract is refused, or has no such measurement.
     """
     from shared.contract.cutting import with_grid
 
-    made = with_grid(read_contract(contract), edges)
+    held = read_contract(contract)
+    columns = columns_of((one.name for one in held.attributes), {})
+    made = with_grid(held, edges, policies_of(missing_policy, columns))
     write_contract(out, made)
-    text = (
-        _told(made, "edges")
-        + "\nNext: a study with this contract that allows histograms, and a job of that kind."
-    )
-    return Report(_document(out, made), text)
+    lines = [
+        _told(made, "edges"),
+        *_refusing(held, made),
+        "Next: a study with this contract that allows histograms, and a job of that kind.",
+    ]
+    return Report(_document(out, made), "\n".join(lines))
 
 
 def make_cuts(
@@ -82,6 +96,19 @@ def _counts(document: Any, contract: DataContract, path: Path) -> dict[str, list
                 remedy="Give the contract that the job's study held.",
             )
     return {name: counts for name, (_, counts) in found.items()}
+
+
+def _refusing(before: DataContract, after: DataContract) -> list[str]:
+    """A remark on the new grids that an empty field does not fit: hospitals with gaps find out here, not in a job."""
+    gridded = {one.name for one in before.attributes if one.kind == "number" and one.cuts is None}
+    names = [one.name for one in after.attributes if one.name in gridded and one.missing_policy == "refuse"]
+    if not names:
+        return []
+    remark = (
+        f"N.B. Empty fields of {', '.join(names)} are refused, whatever missing_as said; where a hospital has such "
+        "gaps: --missing-policy category."
+    )
+    return [remark]
 
 
 def _told(contract: DataContract, what: str) -> str:

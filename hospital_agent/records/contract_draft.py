@@ -265,7 +265,14 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     decimals = max([decimals, *map(_decimals_of, bounds)])
     told = bounds or (_outwards(found, decimals, floor) if found else ())
     low, high = decimal_text(min([*told, *said])), decimal_text(max([*told, *said]))
-    if missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
+    wanted = choices.policies.get(facts.name, choices.policies.get(""))
+    if missing_as is None and wanted not in (None, "refuse"):
+        remarks.append(
+            f"{name}: empty fields are {wanted} with cut points alone, so this draft refuses them: --cuts {name}=..., "
+            f"or privet data grid --missing-policy {name}={wanted}; or --missing-as {name}=NUMBER says what they "
+            "count as."
+        )
+    elif missing_as is None and sum(count for _, count in _known(facts, choices, "number")) < facts.rows:
         remarks.append(
             f"{name}: records without a value will not fit; --missing-as {name}=NUMBER says what they "
             "count as, and cut points would make them a value of their own."

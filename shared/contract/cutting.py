@@ -9,16 +9,19 @@ from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
 from shared.tree.cut_points import cut_points, grid
 from shared.tree.numbers import decimal_text
-from shared.wire.contract import ContractAttribute, DataContract
+from shared.wire.contract import ContractAttribute, DataContract, MissingPolicy
 
 Counts = Mapping[str, Sequence[int]]
 """Records in each value of an attribute, by its name: intervals in order, then perhaps the missing ones."""
 
 
-def with_grid(contract: DataContract, most: int = 50) -> DataContract:
+def with_grid(
+    contract: DataContract, most: int = 50, policies: Mapping[str, MissingPolicy] | None = None
+) -> DataContract:
     """The contract with a grid of edges in place of each number's exact values, for a job that counts a histogram.
 
-    Raises: InputError: no number without cuts, or a range without room for an edge.
+    Args: policies: attribute to what its empty fields are, under "" that of all others; what is not said stays.
+    Raises: InputError: no number without cuts, a range without room for an edge, or a policy for what gets no grid.
     """
     measured = [one.name for one in contract.attributes if one.kind == "number" and one.cuts is None]
     if not measured:
@@ -27,7 +30,24 @@ def with_grid(contract: DataContract, most: int = 50) -> DataContract:
             where="contract",
             remedy="Take the cuts of one out, with a range.",
         )
-    return _changed(contract, {name: _grid_of(_named(contract, name), most) for name in measured})
+    said = policies or {}
+    strange = sorted(set(said) - {"", *measured})
+    if strange:
+        raise InputError(
+            "it is no number without cuts, so its empty fields stay what the contract says",
+            where=f"attribute {strange[0]!r}",
+            remedy=f"Say it of {', '.join(measured)}; change others where the contract is drafted.",
+        )
+    changed = _changed(contract, {name: _grid_of(_named(contract, name), most) for name in measured})
+    attributes = [
+        one.model_copy(update={"missing_policy": said.get(one.name, said.get("", one.missing_policy))})
+        if one.name in measured
+        else one
+        for one in changed.attributes
+    ]
+    with_policies = changed.model_copy(update={"attributes": attributes})
+    schema_of_contract(with_policies)
+    return with_policies
 
 
 def with_cuts(contract: DataContract, counts: Counts, parts: int, least: int) -> DataContract:

@@ -1,0 +1,53 @@
+"""What a steward wishes of a draft, a merge or a grid: kept, or refused with the option and what it expects."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from privet.__main__ import run
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
+    capsys.readouterr()
+    assert run(["data", *map(str, words), "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Path:
+    """Measured pulses with gaps, sexes, and a class."""
+    path = tmp_path / "ward.csv"
+    rows = [f"{'' if n % 5 == 0 else 40 + n},{'mf'[n % 2]},{n % 2}" for n in range(60)]
+    path.write_text("\n".join(["pulse,sex,ill", *rows]) + "\n")
+    return path
+
+
+def draft_words(ward: Path, *words: object) -> tuple[object, ...]:
+    return ("draft", ward, "--class", "ill", *words, "-o")
+
+
+@pytest.mark.parametrize("wish", ["category", "pulse=category"])
+def test_a_wish_for_gaps_is_told_of_and_kept_by_the_grid(
+    wish: str, ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft, refusing, gridded = (tmp_path / f"{name}.json" for name in ("draft", "refusing", "gridded"))
+    made = asked(capsys, *draft_words(ward, "--missing-policy", wish), draft)
+    assert "privet data grid --missing-policy pulse=category" in "".join(made["remarks"])
+    assert run(["data", "grid", str(draft), "-o", str(refusing)]) == 0
+    assert "Empty fields of pulse are refused" in capsys.readouterr().out
+    asked(capsys, "check", refusing, ward, code=1)
+    asked(capsys, "grid", draft, "--missing-policy", wish, "-o", gridded)
+    asked(capsys, "check", gridded, ward)
+
+
+def test_a_grid_decides_of_its_own_attributes_alone(
+    ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft, gridded = tmp_path / "draft.json", tmp_path / "gridded.json"
+    asked(capsys, *draft_words(ward), draft)
+    refused = asked(capsys, "grid", draft, "--missing-policy", "sex=category", "-o", gridded, code=3)
+    assert (refused["where"], "pulse" in refused["remedy"]) == ("attribute 'sex'", True)
