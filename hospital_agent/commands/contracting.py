@@ -20,7 +20,7 @@ from hospital_agent.commands.by_column import (
 )
 from hospital_agent.commands.profiling import Floor, chosen_floor
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import read_file, write_file
+from hospital_agent.files import read_file, write_new
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -39,7 +39,9 @@ _POLICIES: Final[Mapping[str, MissingPolicy]] = {
 _SPELLINGS: Final[Mapping[str, Spelling]] = {"exact": "exact", "number": "number", "folded": "folded"}
 _REMEDY: Final = "Name a contract, as privet data draft or merge write it."
 
-Out = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where the contract goes.")]
+Out = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist.")
+]
 ContractFile = Annotated[Path, typer.Argument(metavar="CONTRACT", help="A data contract, signed or not.")]
 
 
@@ -302,11 +304,5 @@ def policies_of(texts: Sequence[str] | None, columns: Columns) -> dict[str, Miss
 
 
 def write_contract(path: Path, contract: DataContract) -> None:
-    """Keep a contract as people read it. Raises: InputError: it cannot be written there."""
-    try:
-        write_file(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())
-    except OSError as error:
-        reason = error.strerror or "cannot be written"
-        raise InputError(
-            reason, where=str(path), remedy="Name a file in a folder where you may write."
-        ) from None
+    """Keep a contract as people read it. Raises: InputError: the file is there, or cannot be written."""
+    write_new(path, (contract.model_dump_json(by_alias=True, indent=1) + "\n").encode())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import write_file
+from hospital_agent.files import write_new
 from shared.reports import Report
 
 Floor = Annotated[
@@ -32,7 +32,9 @@ def inspect(
         typer.Option(metavar="COLUMN", help="The column that names patients, to find repeated ones."),
     ] = None,
     floor: Floor = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the page as HTML too.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the page as HTML too; it must not exist.")
+    ] = None,
 ) -> Report:
     """What was found in the records: columns, kinds, values, faults, and the option that deals with each.
 
@@ -49,7 +51,7 @@ def inspect(
     profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())], patient)
     text = text_of(profile)
     if html is not None:
-        write_file(html, html_of(profile).encode())
+        write_new(html, html_of(profile).encode())
         text += f"\n\nThe same as a page: {html}"
     stops = any(finding.weight is Weight.STOP for finding in profile.findings)
     return Report(document_of(profile), text, exit_code=1 if stops else 0)

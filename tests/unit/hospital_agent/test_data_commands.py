@@ -120,7 +120,7 @@ def test_columns_of_a_file_without_header_go_by_the_studys_names(
         assert run([*common, *words, "-o", str(draft)]) == 0, capsys.readouterr().out
     assert drafts[0].read_bytes() == drafts[1].read_bytes()
     capsys.readouterr()
-    assert run([*common, *named[:4], "-o", str(drafts[0])]) == 0
+    assert run([*common, *named[:4], "-o", str(tmp_path / "uncut.json")]) == 0
     (remark,) = json.loads(capsys.readouterr().out)["remarks"]
     assert remark.startswith("pulse: modes PPSDT and id3 need its cut points: --cuts pulse=")
     assert run([*common, "--class", "ill", "--cuts", "puls=50", "-o", str(drafts[0])]) == 3

@@ -51,3 +51,12 @@ def test_a_grid_decides_of_its_own_attributes_alone(
     asked(capsys, *draft_words(ward), draft)
     refused = asked(capsys, "grid", draft, "--missing-policy", "sex=category", "-o", gridded, code=3)
     assert (refused["where"], "pulse" in refused["remedy"]) == ("attribute 'sex'", True)
+
+
+def test_no_file_is_overwritten(ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = tmp_path / "kept.json"
+    kept.write_text("edited by hand")
+    for words in (draft_words(ward), ("inspect", ward, "--html")):
+        refused = asked(capsys, *words, kept, code=3)
+        assert (refused["where"], "exists already" in refused["detail"]) == (str(kept), True)
+    assert kept.read_text() == "edited by hand"
