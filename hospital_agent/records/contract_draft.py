@@ -6,9 +6,11 @@ list or the steward names it as public; and the ends of a range are rounded outw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import pairwise
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -19,6 +21,7 @@ from hospital_agent.records.remarks import MANY_VALUES
 from shared.contract.merging import order_of
 from shared.contract.spelling import as_spelled
 from shared.errors import InputError
+from shared.ids import ID_PATTERN
 from shared.tree.numbers import UnknownValueError, decimal_text, parse_number
 from shared.wire.base import describe
 from shared.wire.contract import (
@@ -93,6 +96,7 @@ def draft_contract(profile: Profile, choices: Choices) -> Draft:
 
     Raises: InputError: no class, a column of numbers without cuts where they are needed, no value at the floor.
     """
+    _check_name(choices.name)
     target = profile.target
     if target is None:
         raise InputError(
@@ -116,6 +120,15 @@ def draft_contract(profile: Profile, choices: Choices) -> Draft:
     except ValidationError as error:
         raise InputError(describe(error), where="draft", remedy="Correct that option.") from None
     return Draft(contract, tuple(remarks))
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(ID_PATTERN[1:-1], name):
+        raise InputError(
+            "expected 1 to 64 of a-z, 0-9 and -",
+            where=f"--name {name}",
+            remedy="Such as --name heart-1; --title takes any text.",
+        )
 
 
 def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]) -> ContractAttribute:
@@ -245,6 +258,7 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
         )
     cuts = choices.cuts.get(facts.name)
     if cuts is not None:
+        _check_cuts(facts.name, cuts)
         policy = _policy(facts, choices, floor, remarks)
         ends = dict(zip(("minimum", "maximum"), map(decimal_text, bounds), strict=False))
         return {"kind": "number", "cuts": list(cuts), **ends, "missing_policy": policy}
@@ -280,6 +294,19 @@ def _number(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
     return {"kind": "number", "minimum": low, "maximum": high, "decimals": decimals, "missing_as": missing_as}
 
 
+def _check_cuts(name: str, said: Sequence[str]) -> None:
+    """Raises: InputError: no numbers, or not in rising order."""
+    remedy = f"Such as --cuts {name}=40,60; a column of words takes --values in its place."
+    numbers = [_said_number("--cuts", name, text, remedy) for text in said]
+    if any(low >= high for low, high in pairwise(numbers)):
+        rising = ",".join(decimal_text(number) for number in sorted(set(numbers)))
+        raise InputError(
+            "expected cut points that rise, each given once",
+            where=f"--cuts {name}={','.join(said)}",
+            remedy=f"Such as --cuts {name}={rising}.",
+        )
+
+
 def _said_range(name: str, said: Sequence[str] | None) -> tuple[Decimal, ...]:
     """The lowest and the highest number that the steward says can be; none where nothing is said."""
     numbers = tuple(_said_number("--range", name, text) for text in said or ())
@@ -296,7 +323,7 @@ def _decimals_of(number: Decimal) -> int:
     return max(0, -int(number.normalize().as_tuple().exponent))
 
 
-def _said_number(option: str, name: str, text: str) -> Decimal:
+def _said_number(option: str, name: str, text: str, remedy: str = "Such as 75 or 37.5.") -> Decimal:
     """A number that the steward says. Raises: InputError: it is none."""
     try:
         return parse_number(name, text)
@@ -304,7 +331,7 @@ def _said_number(option: str, name: str, text: str) -> Decimal:
         raise InputError(
             "expected a number",
             where=f"{option} {name}={text}",
-            remedy="Such as 75 or 37.5.",
+            remedy=remedy,
         ) from None
 
 

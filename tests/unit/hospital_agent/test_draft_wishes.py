@@ -60,3 +60,22 @@ def test_no_file_is_overwritten(ward: Path, tmp_path: Path, capsys: pytest.Captu
         refused = asked(capsys, *words, kept, code=3)
         assert (refused["where"], "exists already" in refused["detail"]) == (str(kept), True)
     assert kept.read_text() == "edited by hand"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--cuts", "pulse=80,60"), "cut points that rise"),
+        (("--cuts", "pulse=60,60.0"), "cut points that rise"),
+        (("--cuts", "sex=a,b"), "expected a number"),
+        (("--name", "Ward 1"), "expected 1 to 64 of a-z"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_by_its_name(
+    words: tuple[str, str], expected: str, ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = tmp_path / "draft.json"
+    refused = asked(capsys, *draft_words(ward, *words), draft, code=3)
+    assert refused["where"].startswith(" ".join(words)[:11])
+    assert expected in refused["detail"]
+    assert not draft.exists()
