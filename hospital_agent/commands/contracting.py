@@ -194,18 +194,36 @@ def merge(
     from shared.contract.schema import schema_of_contract
 
     contracts = [read_contract(path) for path in drafts]
-    contract = merging.merge(contracts)
+    try:
+        contract = merging.merge(contracts)
+    except merging.DraftsDifferError as error:
+        raise error.named([str(path) for path in drafts]) from None
     write_contract(out, contract)
-    remarks = _not_shared(contracts)
+    remarks = [*_not_several(drafts, contracts), *_not_shared(contracts)]
     schema = schema_of_contract(contract)
     values = sum(len(attribute.values) for attribute in schema.attributes)
+    merged = "1 draft" if len(drafts) == 1 else f"{len(drafts)} drafts"
     text = (
-        f"Merged {len(drafts)} drafts as {out}: {len(schema.attributes)} attributes, {values} values, class "
+        f"Merged {merged} as {out}: {len(schema.attributes)} attributes, {values} values, class "
         f"{schema.class_name} with {schema.class_count} labels.\n"
         "Each hospital runs: privet data check. The study takes it with: privet cloud study create --contract."
     )
     document = {"contract": str(out), "sha256": contract.sha256, "drafts": len(drafts), "remarks": remarks}
     return Report(document, "\n".join([*remarks, text]))
+
+
+def _not_several(files: Sequence[Path], drafts: Sequence[DataContract]) -> list[str]:
+    """Remarks on a draft that stands alone, or that came twice: perhaps a hospital's is missing."""
+    if len(drafts) == 1:
+        return [f"N.B. {files[0]} is one hospital's draft alone: give those of all hospitals."]
+    alike: dict[str, list[str]] = {}
+    for path, contract in zip(files, drafts, strict=True):
+        alike.setdefault(contract.sha256, []).append(str(path))
+    return [
+        f"N.B. The same draft came more than once: {', '.join(names)}. See that each is another hospital's."
+        for names in alike.values()
+        if len(names) > 1
+    ]
 
 
 def _not_shared(drafts: Sequence[DataContract]) -> list[str]:
@@ -220,10 +238,15 @@ def _not_shared(drafts: Sequence[DataContract]) -> list[str]:
 
 
 def read_contract(path: Path) -> DataContract:
-    """The contract of a file, signed or not. Raises: InputError: it is none."""
+    """The contract of a file, signed or not, or inside an exported tree. Raises: InputError: it is none."""
     from shared.contract.files import contract_of
 
-    return contract_of(read_json(path), str(path))
+    document = read_json(path)
+    if isinstance(document, dict) and "nodes" in document:
+        document = document.get("contract")
+    if document is None:
+        raise InputError("this tree's study has no data contract", where=str(path), remedy=_REMEDY)
+    return contract_of(document, str(path))
 
 
 def read_json(path: Path) -> Any:

@@ -34,6 +34,28 @@ _HINTS: Final = {
 _LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the other drafts."
 
 
+class DraftsDifferError(InputError):
+    """Drafts that contradict each other. `said`: what each draft says, in their order."""
+
+    def __init__(self, message: str, said: Sequence[str], *, where: str, remedy: str) -> None:
+        super().__init__(f"{message}: {_by_draft(said)}", where=where, remedy=remedy)
+        self._message, self.said = message, tuple(said)
+
+    def named(self, files: Sequence[str]) -> InputError:
+        """The same with the drafts' files in place of their numbers. Args: files: one for each draft, in order."""
+        return InputError(
+            f"{self._message}: {_by_draft(self.said, files)}", where=self.where, remedy=self.remedy
+        )
+
+
+def _by_draft(said: Sequence[str], files: Sequence[str] = ()) -> str:
+    names = files or [f"draft {number}" for number in range(1, len(said) + 1)]
+    holders: dict[str, list[str]] = {}
+    for text, name in zip(said, names, strict=True):
+        holders.setdefault(text, []).append(name)
+    return "; ".join(f"{text or 'nothing'} in {', '.join(held)}" for text, held in holders.items())
+
+
 def merge(drafts: Sequence[DataContract]) -> DataContract:
     """The contract of all drafts; attributes in their common order, which also decides between tied ones.
 
@@ -41,7 +63,7 @@ def merge(drafts: Sequence[DataContract]) -> DataContract:
     """
     if not drafts:
         raise InputError("no drafts to merge", where="drafts", remedy="Name one draft for each hospital.")
-    merged = [_attribute(name, [_named(draft, name) for draft in drafts]) for name in _order(drafts)]
+    merged = [_attribute(name, _named(drafts, name)) for name in _order(drafts)]
     contract = DataContract(
         name=_agreed((draft.name for draft in drafts), "name", "contract"),
         title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
@@ -59,11 +81,17 @@ def _order(drafts: Sequence[DataContract]) -> Sequence[str]:
     return sorted({name for order in orders for name in order}) if len(orders) > 1 else orders.pop()
 
 
-def _named(draft: DataContract, name: str) -> ContractAttribute:
-    for attribute in draft.attributes:
-        if attribute.name == name:
-            return attribute
-    raise InputError("one of the drafts does not have it", where=f"attribute {name!r}", remedy=_LEAVE_OUT)
+def _named(drafts: Sequence[DataContract], name: str) -> list[ContractAttribute]:
+    found = [next((one for one in draft.attributes if one.name == name), None) for draft in drafts]
+    held = [one for one in found if one is not None]
+    if len(held) < len(drafts):
+        raise DraftsDifferError(
+            "one of the drafts does not have it",
+            ["lacking" if one is None else "there" for one in found],
+            where=f"attribute {name!r}",
+            remedy=_LEAVE_OUT,
+        )
+    return held
 
 
 def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttribute:
@@ -75,10 +103,10 @@ def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttrib
     spelling = _spelling(drafts, where)
     cuts = {tuple(draft.cuts) for draft in drafts if draft.cuts is not None}
     if len(cuts) > 1:
-        raise _differ("cuts", where)
+        raise _differ("cuts", where, [",".join(draft.cuts or ()) for draft in drafts])
     treat_as = {draft.treat_as for draft in drafts}
     if len(treat_as) > 1:
-        raise _differ("treat_as", where)
+        raise _differ("treat_as", where, [draft.treat_as or "" for draft in drafts])
     return ContractAttribute(
         name=name,
         columns=sorted({column for draft in drafts for column in draft.columns}),
@@ -164,7 +192,7 @@ def _only_elsewhere(entry: ContractValue, entries: Sequence[ContractValue], spel
 def _spelling(drafts: Sequence[ContractAttribute] | Sequence[ContractClass], where: str) -> Spelling:
     wider: set[Spelling] = {draft.spelling for draft in drafts if draft.spelling != "exact"}
     if len(wider) > 1:
-        raise _differ("spelling", where)
+        raise _differ("spelling", where, [draft.spelling for draft in drafts])
     return wider.pop() if wider else "exact"
 
 
@@ -172,7 +200,7 @@ def _policy(drafts: Sequence[ContractAttribute], where: str) -> MissingPolicy:
     """A hospital without empty fields drafts `refuse`; one that has some decides what they are."""
     wider: set[MissingPolicy] = {d.missing_policy for d in drafts if d.missing_policy != "refuse"}
     if len(wider) > 1:
-        raise _differ("missing_policy", where)
+        raise _differ("missing_policy", where, [draft.missing_policy for draft in drafts])
     return wider.pop() if wider else "refuse"
 
 
@@ -184,7 +212,10 @@ def _bound(choose: Callable[..., Decimal], bounds: Iterable[str | None]) -> str 
 def _conversions(drafts: Sequence[ContractAttribute], where: str) -> list[UnitConversion]:
     found = {one.unit: one for draft in drafts for one in draft.conversions}
     if any(found[one.unit] != one for draft in drafts for one in draft.conversions):
-        raise _differ("conversions", where)
+        factors = [
+            [f"{one.unit} times {one.factor} plus {one.offset}" for one in d.conversions] for d in drafts
+        ]
+        raise _differ("conversions", where, [", ".join(one) for one in factors])
     return [found[unit] for unit in sorted(found)]
 
 
@@ -197,15 +228,17 @@ def _excluded(drafts: Sequence[DataContract]) -> list[ExcludedColumn]:
 
 def _agreed(said: Iterable[str | None], member: str, where: str, silent: str | None = None) -> str:
     """What the drafts say of a member; one that says nothing (`silent`) agrees with every other."""
-    found = {text or "" for text in said} - {silent}
+    texts = [text or "" for text in said]
+    found = set(texts) - {silent}
     if len(found) > 1:
-        raise _differ(member, where)
+        raise _differ(member, where, texts)
     return found.pop() if found else ""
 
 
-def _differ(member: str, where: str) -> InputError:
-    return InputError(
+def _differ(member: str, where: str, said: Sequence[str]) -> DraftsDifferError:
+    return DraftsDifferError(
         f"the drafts differ in {member}",
+        said,
         where=where,
         remedy=f"Agree on one, and correct the drafts that say otherwise{_HINTS.get(member, '')}.",
     )

@@ -79,3 +79,26 @@ def test_an_option_that_cannot_be_is_refused_by_its_name(
     assert refused["where"].startswith(" ".join(words)[:11])
     assert expected in refused["detail"]
     assert not draft.exists()
+
+
+def test_a_merge_of_one_hospitals_draft_says_so(
+    ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft = tmp_path / "draft.json"
+    asked(capsys, *draft_words(ward), draft)
+    (alone,) = asked(capsys, "merge", draft, "-o", tmp_path / "alone.json")["remarks"]
+    assert "one hospital's draft alone" in alone
+    (twice,) = asked(capsys, "merge", draft, draft, "-o", tmp_path / "twice.json")["remarks"]
+    assert f"more than once: {draft}, {draft}" in twice
+
+
+def test_drafts_that_differ_are_named_by_their_files(
+    ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"h{number}.json" for number in (1, 2, 3)]
+    for words, file in zip(((), ("--category", "pulse"), ()), files, strict=True):
+        asked(capsys, *draft_words(ward, *words), file)
+    refused = asked(capsys, "merge", *files, "-o", tmp_path / "merged.json", code=3)
+    assert refused["where"] == "attribute 'pulse'"
+    told = f"differ in kind: number in {files[0]}, {files[2]}; category in {files[1]}"
+    assert told in refused["detail"]
