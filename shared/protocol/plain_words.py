@@ -16,7 +16,6 @@ from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import TALLY_WORDS
 from shared.wire.study import StudyDocument
 
-_MANY: Final = 12
 """Of a list, so many names are told."""
 _LEAVES: Final[Mapping[str, str]] = {
     "hardened": (
@@ -258,8 +257,7 @@ def _time(document: StudyDocument) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    if len(names) > _MANY:
-        return f"{', '.join(names[:_MANY])} and {len(names) - _MANY} more"
+    """All of them, however many: who approves a document has read each name."""
     return (
         names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "nobody yet"
     )

@@ -59,6 +59,17 @@ def test_a_rule_shows(change: dict[str, Any], told: str) -> None:
     assert told in text(**change)
 
 
+def test_every_attribute_and_class_is_named() -> None:
+    names = [f"sign {number}" for number in range(40)]
+    schema = {
+        "attributes": [{"name": name, "values": ["no", "yes"]} for name in names],
+        "class": {"name": "ill", "labels": [f"kind {number}" for number in range(15)]},
+    }
+    told = text(schema=schema)
+    assert f"{', '.join(names[:-1])} and sign 39; and the class ill (kind 0, " in told
+    assert "kind 13 and kind 14)" in told
+
+
 def test_only_a_compute_party_is_told_that_it_computes() -> None:
     secret = {"profiles": ["secret-id3"], "compute_parties": ["h1", "h2", "h3"]}
     assert "This hospital is one of them" not in text("h4", **secret)
