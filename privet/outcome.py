@@ -86,7 +86,7 @@ class Problem:
         """One paragraph for a person."""
         if not self.number:
             return f"{self.title}: {self.detail}"
-        return f"{self.title} [{self.number}]: {self.detail.rstrip('.')}. More: {self.help}"
+        return f"{self.title} [{self.number}]: {_sentence(self.detail)} More: {self.help}"
 
 
 def problem_of(error: Exception) -> Problem:
@@ -131,7 +131,12 @@ def usage_problem(error: TyperException) -> Problem:
     context = getattr(error, "ctx", None)
     remedy = f"See: {context.command_path} --help" if context is not None else ""
     detail = error.format_message().replace("Value error, ", "") or "a command is missing"
-    return Problem(ExitCode.USAGE, "Wrong usage", f"{detail.rstrip('.')}. {remedy}".rstrip(), remedy=remedy)
+    return Problem(ExitCode.USAGE, "Wrong usage", f"{_sentence(detail)} {remedy}".rstrip(), remedy=remedy)
+
+
+def _sentence(text: str) -> str:
+    """With one stop at its end."""
+    return text if text.endswith(("?", "!")) else f"{text.rstrip('.')}."
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -193,6 +193,8 @@ def test_every_command_offers_json(start: Start, capsys: pytest.CaptureFixture[s
 def test_a_part_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["nonsense"]) == 2
     assert "No such command 'nonsense'" in capsys.readouterr().err
+    assert run(["data", "inspcet"]) == 2
+    assert "Did you mean 'inspect'? See: privet data --help" in capsys.readouterr().err
 
 
 # What follows runs the command as its users do.
