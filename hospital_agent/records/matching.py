@@ -79,13 +79,16 @@ def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match
     by_name = dict(zip(names, rest, strict=True))
     wanted = [attribute.name for attribute in schema.attributes]
     if not table.has_header and not set(wanted) <= set(by_name):
-        return Match((*_by_position(table, rest, wanted), target), ())
+        return Match((*_by_position(table, rest, wanted, is_dropping=bool(dropped)), target), ())
     missing = [name for name in wanted if name not in by_name]
     if missing:
+        left_out = study_names([c.name for c in table.columns if c.position in dropped], settings)
         raise InputError(
             f"the study's attribute {missing[0]!r} has no column here ({len(missing)} missing in all).",
             where=table.where,
-            remedy="Add the column, or map an existing one to that name with rename.",
+            remedy="Take that column out of drop: the study uses it."
+            if missing[0] in left_out
+            else "Add the column, or map an existing one to that name with rename.",
         )
     ignored = tuple(name for name in names if name not in set(wanted))
     return Match((*(by_name[name] for name in wanted), target), ignored)
@@ -105,12 +108,16 @@ def _class_column(table: Table, schema: Schema, settings: DataSettings) -> Colum
     )
 
 
-def _by_position(table: Table, columns: list[Column], wanted: list[str]) -> list[Column]:
+def _by_position(
+    table: Table, columns: list[Column], wanted: list[str], *, is_dropping: bool
+) -> list[Column]:
     if len(columns) != len(wanted):
+        few = "Take columns of the study out of drop" if is_dropping else "Add the study's other columns"
+        advice = "Take columns out with drop" if len(columns) > len(wanted) else few
         raise InputError(
             f"the file has no header and {len(columns)} attribute columns; the study has {len(wanted)}.",
             where=table.where,
-            remedy="Take columns out with drop, or give the file a header line.",
+            remedy=f"{advice}, or give the file a header line.",
         )
     return columns
 

@@ -96,8 +96,19 @@ def test_faults_name_file_column_and_first_line(tmp_path: Path, content: str, wh
 
 
 def test_a_wrong_number_of_columns_without_header(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="has no header and 3 attribute columns; the study has 2"):
-        coded(tmp_path, "1,f,37,no\n2,m,38,yes\n", class_column=4)
+    rows = "1,f,37,no\n2,m,38,yes\n"
+    many = r"has no header and 3 attribute columns; the study has 2\. Take columns out with drop"
+    with pytest.raises(InputError, match=many):
+        coded(tmp_path, rows, class_column=4)
+    with pytest.raises(InputError, match=r"the study has 2\. Take columns of the study out of drop"):
+        coded(tmp_path, rows, class_column=4, drop=(1, 2))
+    with pytest.raises(InputError, match=r"the study has 2\. Add the study's other columns"):
+        coded(tmp_path, "f,no\nm,yes\n", class_column=2, has_header=False)
+
+
+def test_a_dropped_column_that_the_study_uses(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'temp' has no column here .* Take that column out of drop"):
+        coded(tmp_path, GOOD, drop=("temp",))
 
 
 def test_a_class_that_is_named_nowhere(tmp_path: Path) -> None:
