@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shared.tree.numbers import UnknownValueError, parse_number
+from shared.contract.spelling import number_or_none
 from shared.tree.schema import Attribute, Schema
 
 MANY_VALUES: Final = 10
@@ -26,7 +26,23 @@ def remarks(schema: Schema, *, numbers: bool) -> list[str]:
             f"class column {schema.class_name!r} holds {len(labels)} different numbers, each a class of its own; "
             "another one is named with --class"
         )
+    spelled = [a.name for a in schema.attributes if not a.is_numeric and _is_spelled_twice(a.values)]
+    found += [_spelled_twice(f"column {name!r}", name, "category") for name in spelled]
+    if _is_spelled_twice(labels):
+        found.append(_spelled_twice(f"class column {schema.class_name!r}", schema.class_name, "class"))
     return [remark for remark in found if remark]
+
+
+def _spelled_twice(head: str, name: str, each: str) -> str:
+    return (
+        f"{head} writes one number in several ways (as 1 and 1.0), each a {each} of its own; write it in one way in "
+        f"all files (a study's data contract does it: privet data draft --spelling {name}=number)"
+    )
+
+
+def _is_spelled_twice(values: Sequence[str]) -> bool:
+    numbers = [number for number in map(number_or_none, values) if number is not None]
+    return len(set(numbers)) < len(numbers)
 
 
 def _remark(attribute: Attribute, *, numbers: bool) -> str:
@@ -55,12 +71,4 @@ def _is(count: int) -> str:
 
 
 def _count_numbers(values: Sequence[str]) -> int:
-    return sum(_is_number(value) for value in values)
-
-
-def _is_number(value: str) -> bool:
-    try:
-        parse_number("", value)
-    except UnknownValueError:
-        return False
-    return True
+    return sum(number_or_none(value) is not None for value in values)

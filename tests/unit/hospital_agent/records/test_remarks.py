@@ -56,3 +56,11 @@ def test_few_numbers_and_declared_numbers_need_no_remark() -> None:
     exact = Attribute("age", (), fixed_point=FixedPoint.create("age", "0", "99", 0))
     cut = Attribute.numeric("lab", ["3"])
     assert remarks(Schema.create([exact, cut], "ill", ("no", "yes")), numbers=True) == []
+
+
+def test_one_number_in_two_spellings_names_the_column_and_the_remedy() -> None:
+    (remark,) = _remarks(("1", "1.0", "2"), numbers=False)
+    assert remark.startswith("column 'lab' writes one number in several ways")
+    assert "--spelling lab=number" in remark
+    (of_class,) = _remarks(("a", "b"), numbers=True, classes=("0", "0.0", "1"))
+    assert of_class.startswith("class column 'ill' writes")
