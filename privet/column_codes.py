@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from shared.contract.asking import read_value
+from shared.contract.reading import Read
 from shared.errors import InputError
 from shared.export.compiled import Coding
 from shared.export.votes import IN_PARTS
@@ -28,35 +30,41 @@ _TEXTS: Final = frozenset({"str", "string"})
 _OTHER_MISSING: Final = frozenset({"NAType", "NaTType"})
 
 
-def column_codes(column: Any, attribute: Attribute, coding: Coding) -> Codes:
-    """The codes of a column. Args: column: an array of one dimension, or a column of a data frame.
+def column_codes(column: Any, attribute: Attribute, coding: Coding, read: Read | None = None) -> Codes:
+    """The codes of a column.
 
+    Args: column: an array of one dimension, or a column of a data frame. read: how the study's data contract reads
+        texts.
     Raises: ValueError: a value that is no finite number where one is due; names the attribute and no value.
     """
+    code = _coder(attribute, coding, read)
     dtype: Any = getattr(column, "dtype", None)
     if hasattr(dtype, "categories"):
         of_category = np.append(
-            _each(np.asarray(dtype.categories, object), attribute, coding), np.int32(_missing(coding))
+            _each(np.asarray(dtype.categories, object), attribute, code), np.int32(_missing(coding))
         )
         return np.asarray(
             of_category[column.cat.codes.to_numpy()], np.int32
         )  # a missing category is -1, the last
     if getattr(dtype, "name", "") in _TEXTS and hasattr(column, "factorize"):
         places, distinct = column.factorize()
-        of_text = np.append(
-            _each(np.asarray(distinct, object), attribute, coding), np.int32(_missing(coding))
-        )
+        of_text = np.append(_each(np.asarray(distinct, object), attribute, code), np.int32(_missing(coding)))
         return np.asarray(of_text[places], np.int32)  # a missing text is -1, the last
     values = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-    if values.dtype.kind == "f" and coding.points is not None:
+    if read is not None and values.dtype.kind == "f":
+        distinct, places = np.unique(values, return_inverse=True)
+        shortest = np.array([float(str(value)) for value in distinct], object)
+        return _each(shortest, attribute, code)[places]
+    plain = read is None and coding.points is not None
+    if values.dtype.kind == "f" and plain:
         return _floats(values, attribute, coding)
-    if values.dtype.kind in "iu" and values.dtype != np.uint64 and coding.points is not None:
-        floors = np.array([math.floor(point) for point in coding.points], np.int64)
+    if values.dtype.kind in "iu" and values.dtype != np.uint64 and plain:
+        floors = np.array([math.floor(point) for point in coding.points or ()], np.int64)
         return np.searchsorted(floors, values.astype(np.int64), side="left").astype(np.int32)
     if values.dtype.kind in "iufbU":
         distinct, places = np.unique(values, return_inverse=True)
-        return _each(distinct.astype(object), attribute, coding)[places]
-    return _each(values, attribute, coding)
+        return _each(distinct.astype(object), attribute, code)[places]
+    return _each(values, attribute, code)
 
 
 def _floats(values: NDArray[Any], attribute: Attribute, coding: Coding) -> Codes:
@@ -81,9 +89,9 @@ def _missing(coding: Coding) -> int:
     return _NO_CODE if coding.missing is None else coding.missing
 
 
-def _each(values: NDArray[Any], attribute: Attribute, coding: Coding) -> Codes:
+def _each(values: NDArray[Any], attribute: Attribute, code: Callable[[Any], int]) -> Codes:
     """The codes of objects, each distinct one asked once; 1, 1.0 and true are distinct."""
-    code, known = _coder(attribute, coding), dict[tuple[type, Any], int]()
+    known = dict[tuple[type, Any], int]()
     found = np.empty(len(values), np.int32)
     for row, value in enumerate(values):
         key = (value.__class__, value)
@@ -98,15 +106,16 @@ def _each(values: NDArray[Any], attribute: Attribute, coding: Coding) -> Codes:
     return found
 
 
-def _coder(attribute: Attribute, coding: Coding) -> Callable[[Any], int]:
+def _coder(attribute: Attribute, coding: Coding, read: Read | None) -> Callable[[Any], int]:
     def code(value: Any) -> int:
         plain = value.item() if isinstance(value, np.generic) else value
         if plain is None or type(plain).__name__ in _OTHER_MISSING or plain != plain:
             return _missing(coding)
         if not isinstance(plain, str | int | float | Decimal):
             raise TypeError
+        asked = plain if read is None else read_value(read, plain)
         try:
-            found = _code(attribute, coding, plain)
+            found = None if asked is None else _code(attribute, coding, asked)
         except InputError as error:
             raise ValueError(str(error)) from None
         if coding.in_parts and found == attribute.missing_code:

@@ -2,7 +2,8 @@
 
 The file is what `privet agent export --format sklearn` writes. Records are data frames or arrays with the study's
 attributes as columns, their values as they stand in the records: texts, numbers, booleans; missing ones as NaN, None or
-blank text. Needs the extra `sklearn`.
+blank text. Where the file holds the study's data contract, columns and values are read through it, as by
+`privet agent predict`, numbers in the contract's units. Needs the extra `sklearn`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ try:
 except ImportError as error:
     raise ImportError("scikit-learn 1.6 or later is needed: pip install 'privet[sklearn]'") from error
 
+from privet.study_reading import in_study_names
 from privet.tree_walk import Places, TreeWalk
 from shared.errors import InputError
 from shared.export import FormatName
@@ -74,10 +76,10 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             raise ValueError("model: expected the document of an exported tree, as json.load gives it")
         try:
             subject = read_document(self.model)
+            names = [attribute.name for attribute in subject.schema.attributes]
+            self.take_tree(subject, subject.schema.classes, feature_names=names)
         except InputError as error:
             raise ValueError(str(error)) from None
-        names = [attribute.name for attribute in subject.schema.attributes]
-        self.take_tree(subject, subject.schema.classes, feature_names=names)
         if X is not None:
             self._columns(X)
         return self
@@ -89,6 +91,7 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
 
         Args: classes: what `predict` answers, in the order of the schema's classes. feature_names: None where records
             are known by the places of their columns only.
+        Raises: InputError: the data contract stands for another schema.
         """
         self.walk_ = TreeWalk(subject)
         self.classes_ = np.asarray(classes)
@@ -190,6 +193,7 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """The columns of the records, names and number checked."""
         check_is_fitted(self)
         if hasattr(X, "columns") and hasattr(X, "shape"):
+            X = in_study_names(X, self.walk_.subject.contract)  # noqa: N806
             validate_data(self, X, reset=False, skip_check_array=True)
             if not len(X):
                 raise ValueError("Found array with 0 sample(s), while a minimum of 1 is required.")

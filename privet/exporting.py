@@ -35,7 +35,7 @@ def export(
     ],
 ) -> Report:
     """Write a tree in another form, for other programs or for people."""
-    from shared.export.formats import FORMATS, render
+    from shared.export.formats import FORMATS, reading_of, render
 
     subject = read_subject(file)
     content = render(subject, form)
@@ -50,8 +50,10 @@ def export(
         "bytes": len(content),
         "tree_sha256": subject.tree_sha256,
         "disclosure": subject.disclosure,
+        "records": reading_of(subject, form),
     }
-    return Report(document, f"The tree is written to {output} as {form}: {FORMATS[form].purpose}.")
+    lines = [f"The tree is written to {output} as {form}: {FORMATS[form].purpose}."]
+    return Report(document, "\n".join([*lines, *filter(None, [reading_of(subject, form)])]))
 
 
 def read_subject(file: Path) -> Subject:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from privet.column_codes import Codes, column_codes
+from privet.study_reading import readers_of
 from shared.export.compiled import Question, coding_of, question_of
 from shared.export.subject import Place, Subject
 from shared.export.votes import IN_PARTS, vote
@@ -30,6 +31,7 @@ class TreeWalk:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self._readers = readers_of(subject)
         self._codings = [coding_of(subject, attribute) for attribute in subject.asked]
         column_of = {coding.attribute: column for column, coding in enumerate(self._codings)}
         self._column = np.full(len(subject.places), _LEAF, np.int64)
@@ -62,7 +64,12 @@ class TreeWalk:
         """
         attributes = self.subject.schema.attributes
         return [
-            column_codes(columns[coding.attribute], attributes[coding.attribute], coding)
+            column_codes(
+                columns[coding.attribute],
+                attributes[coding.attribute],
+                coding,
+                self._readers[coding.attribute],
+            )
             for coding in self._codings
         ]
 

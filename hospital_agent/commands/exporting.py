@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.commands.predicting import contract_in, open_shelf
 from hospital_agent.files import write_new
 from shared.export import FormatName
 from shared.reports import Report
@@ -25,11 +25,12 @@ def export(
 ) -> Report:
     """Write a model's tree for other programs or for people, with no more than the study's predictions show."""
     from hospital_agent.models.subjects import subject_of
-    from shared.export.formats import FORMATS, render
+    from shared.export.formats import FORMATS, reading_of, render
 
     shelf = open_shelf(folder)
     found = shelf.get(shelf.find(model))
-    content = render(subject_of(found, version("privet")), form)
+    subject = subject_of(found, version("privet"), contract_in(folder, found.manifest.study))
+    content = render(subject, form)
     write_new(output, content)
     disclosure = found.manifest.disclosure
     document = {
@@ -39,6 +40,7 @@ def export(
         "bytes": len(content),
         "tree_sha256": found.tree_sha256,
         "disclosure": disclosure,
+        "records": reading_of(subject, form),
     }
     shown = {
         "class": "classes only",
@@ -48,5 +50,6 @@ def export(
     lines = [
         f"Model {found.id} is written to {output} as {form}: {FORMATS[form].purpose}.",
         f"It shows {shown[disclosure]}, as the study's predictions do.",
+        *filter(None, [reading_of(subject, form)]),
     ]
     return Report(document, "\n".join(lines))

@@ -19,6 +19,7 @@ from shared.reports import Report
 if TYPE_CHECKING:
     from hospital_agent.models import Record, Shelf
     from shared.contract.asking import AskedReader
+    from shared.wire.contract import DataContract
 
 models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
 
@@ -160,15 +161,21 @@ def readers_in(folder: Path) -> Callable[[str], AskedReader | None]:
     """How the data contracts of the studies that the agent in a folder was shown read records, in its units."""
 
     def reader_of(study: str) -> AskedReader | None:
-        from hospital_agent.journal import Journal, studies
         from hospital_agent.settings import load_settings
         from shared.contract.asking import record_reader
 
-        with Journal.open(folder) as journal:
-            contract = studies.contract_of(journal, study)
+        contract = contract_in(folder, study)
         return None if contract is None else record_reader(contract, load_settings(folder).data.units)
 
     return reader_of
+
+
+def contract_in(folder: Path, study: str) -> DataContract | None:
+    """The data contract of a study that the agent in a folder was shown; None where it has none."""
+    from hospital_agent.journal import Journal, studies
+
+    with Journal.open(folder) as journal:
+        return studies.contract_of(journal, study)
 
 
 def open_shelf(folder: Path) -> Shelf:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.commands.predicting import contract_in, open_shelf
 from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.export import FormatName
@@ -63,15 +63,16 @@ def prune(
     found = prune_model(shelf.get(shelf.find(model)), cabinet.get(cabinet.find(evaluation)), method.value)
     document = _document(found, method.value)
     if output is not None and form is not None:
-        document |= {"file": str(output), "format": form, "bytes": _write(found, form, output)}
+        document |= {"file": str(output), "format": form, "bytes": _write(folder, found, form, output)}
     return Report(document, _text(document))
 
 
-def _write(found: PrunedModel, form: FormatName, output: Path) -> int:
+def _write(folder: Path, found: PrunedModel, form: FormatName, output: Path) -> int:
     from hospital_agent.models.subjects import subject_of
     from shared.export.formats import render
 
-    content = render(subject_of(found.model, version("privet")), form)
+    contract = contract_in(folder, found.model.manifest.study)
+    content = render(subject_of(found.model, version("privet"), contract), form)
     write_new(output, content)
     return len(content)
 

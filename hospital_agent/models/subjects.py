@@ -7,10 +7,14 @@ from datetime import UTC, datetime
 from hospital_agent.models.answers import notice_of
 from hospital_agent.models.model import Model
 from shared.export.subject import Origin, Subject
+from shared.wire.contract import DataContract
 
 
-def subject_of(model: Model, version: str) -> Subject:
-    """Args: version: of Privet. Raises: InputError: the tree is not here, or no form can hold it."""
+def subject_of(model: Model, version: str, contract: DataContract | None = None) -> Subject:
+    """Args: version: of Privet. contract: that of the model's study, None where it has none.
+
+    Raises: InputError: the tree is not here, or no form can hold it.
+    """
     manifest = model.manifest
     origin = Origin(
         study=manifest.study,
@@ -21,4 +25,4 @@ def subject_of(model: Model, version: str) -> Subject:
         version=version,
         notice=notice_of(model),
     )
-    return Subject.prepare(model.shown_tree, model.schema, manifest.disclosure, origin)
+    return Subject.prepare(model.shown_tree, model.schema, manifest.disclosure, origin, contract)

@@ -37,13 +37,14 @@ def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProx
                     where=f"attribute {own[:200]!r}",
                     remedy="Give it under one name.",
                 )
-            named[own] = _read(reads[own], value) if own in reads else value
+            named[own] = read_value(reads[own], value) if own in reads else value
         return named
 
     return as_study
 
 
-def _read(read: Read, value: Value) -> Value:
+def read_value(read: Read, value: Value) -> Value:
+    """One value through its attribute's reader; what the contract does not take is left as it is."""
     if value is None or isinstance(value, bool):
         return value
     try:

@@ -3,7 +3,7 @@
 `{"format": "privet-tree/1", "tree_sha256": ..., "study": ..., "disclosure": ..., "schema": {...}, "nodes": [...]}`.
 A node is `{"leaf": c}` or `{"attr": a, "kids": [places], "majority": c}` with `threshold`, `up_to` or `equals` for a
 test; `counts` or `share` stand there as far as the study shows them. The list is flat so that a deep tree needs no deep
-JSON.
+JSON. `contract` is there where the study reads records through a data contract.
 """
 
 from __future__ import annotations
@@ -13,14 +13,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from shared.errors import InputError
-from shared.export.subject import NOTICE, Origin, Place, Subject
+from shared.export.subject import NOTICE, READING, Origin, Place, Subject
 from shared.tree.binary_tests import read_test
 from shared.tree.model import Leaf, Node, Split, Tree, counts_members, read_counts
 from shared.tree.prediction import Disclosure
 from shared.tree.schema import Schema
+from shared.wire.base import describe
+from shared.wire.contract import DataContract
 
 FORMAT: Final = "privet-tree/1"
+CONTRACT: Final = "contract"
 _DISCLOSURES: Final[dict[str, Disclosure]] = {
     "class": "class",
     "probability": "probability",
@@ -30,10 +35,16 @@ _DISCLOSURES: Final[dict[str, Disclosure]] = {
 
 def to_document(subject: Subject) -> dict[str, Any]:
     """The document as plain values."""
-    header = {name: text for name, text in subject.header if name != "hospitals"}
+    header = {name: text for name, text in subject.header if name not in ("hospitals", READING)}
+    contract = (
+        {}
+        if subject.contract is None
+        else {CONTRACT: subject.contract.model_dump(mode="json", by_alias=True)}
+    )
     return (
         {"format": FORMAT}
         | header
+        | contract
         | {
             "hospitals": list(subject.origin.hospitals),
             "schema": subject.schema.to_json(),
@@ -69,7 +80,7 @@ def read_document(data: Any) -> Subject:
     disclosure = data.get("disclosure", "class")
     if not isinstance(disclosure, str) or disclosure not in _DISCLOSURES:
         raise InputError("expected disclosure class, probability or counts", where="tree file")
-    subject = Subject.prepare(tree, schema, _DISCLOSURES[disclosure], _origin(data))
+    subject = Subject.prepare(tree, schema, _DISCLOSURES[disclosure], _origin(data), _contract(data))
     return _with_shares(subject, data.get("nodes", [])) if disclosure == "probability" else subject
 
 
@@ -95,6 +106,18 @@ def _origin(data: Mapping[str, Any]) -> Origin:
     ):
         raise InputError("expected texts in the header", where="tree file")
     return Origin(**texts, hospitals=tuple(hospitals), version=version, notice=notice)
+
+
+def _contract(data: Mapping[str, Any]) -> DataContract | None:
+    """The member `contract`; files of before it have none."""
+    if data.get(CONTRACT) is None:
+        return None
+    try:
+        return DataContract.model_validate_json(json.dumps(data[CONTRACT]), by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise InputError(
+            f"not a data contract: {describe(error)}", where="tree file", remedy="Export it anew."
+        ) from None
 
 
 def _tree(nodes: Any) -> Tree:

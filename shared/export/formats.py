@@ -37,6 +37,18 @@ FORMATS: Final[Mapping[FormatName, Format]] = {
 }
 
 
+def reading_of(subject: Subject, name: FormatName) -> str | None:
+    """What a person must know about the study's data contract and a form; None where the study has none."""
+    if subject.contract is None:
+        return None
+    if FORMATS[name].write is not to_json:
+        return subject.reading
+    return (
+        f"It holds the study's data contract {subject.contract.name}, through which PrivetTreeClassifier reads "
+        "records, numbers in the contract's units."
+    )
+
+
 def render(subject: Subject, name: FormatName) -> bytes:
     """The subject in a form. Raises: InputError: the form cannot hold it, or needs a library that is not there."""
     written = FORMATS[name].write(subject)

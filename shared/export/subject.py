@@ -18,8 +18,12 @@ from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.prediction import Disclosure
 from shared.tree.schema import Schema
 from shared.tree.voting import can_vote
+from shared.wire.contract import DataContract
 
 NOTICE: Final = "Decision support for research until certified; a person decides."
+
+READING: Final = "records"
+"""What the head of an export calls the sentence on how records must be."""
 
 Distribution = tuple[float, ...]
 """A share for each class, in their order; they sum to 1."""
@@ -79,24 +83,37 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A tree that is ready to be exported. Build it with `prepare`."""
+    """A tree that is ready to be exported. Build it with `prepare`.
+
+    `contract`: how its study reads records, None where it reads them as they are.
+    """
 
     schema: Schema = field(repr=False)
     disclosure: Disclosure
     origin: Origin
     tree_sha256: str
     places: tuple[Place, ...] = field(repr=False)
+    contract: DataContract | None = field(default=None, repr=False)
 
     @classmethod
-    def prepare(cls, tree: Tree, schema: Schema, disclosure: Disclosure, origin: Origin) -> Self:
+    def prepare(
+        cls,
+        tree: Tree,
+        schema: Schema,
+        disclosure: Disclosure,
+        origin: Origin,
+        contract: DataContract | None = None,
+    ) -> Self:
         """Check the tree against its schema, and leave out what may not be shown.
 
         Raises: InputError: an attribute, a class, a value or a number of branches that the schema does not have; or
-            records without a value go down all branches in parts, and the study does not show the counts for that.
+            records without a value go down all branches in parts, and the study does not show the counts for that;
+            or the data contract is of another schema.
         """
+        _check_contract(contract, schema)
         places = tuple(_places(tree, schema, disclosure))
         _check_votes(places, schema)
-        return cls(schema, disclosure, origin, tree.sha256, places)
+        return cls(schema, disclosure, origin, tree.sha256, places, contract)
 
     @property
     def asked(self) -> tuple[int, ...]:
@@ -136,8 +153,26 @@ class Subject:
             ("disclosure", self.disclosure),
             ("privet", origin.version),
             ("notice", origin.notice),
+            (READING, self.reading),
         ]
         return [(name, one_line(text)) for name, text in found if text]
+
+    @property
+    def reading(self) -> str:
+        """What must be done to records before a form that has no data contract answers for them; else nothing."""
+        if self.contract is None:
+            return ""
+        return (
+            f"The study reads records through its data contract {self.contract.name} "
+            f"({self.contract.sha256[:16]}), and this form does not hold it. Give records as the study reads them: "
+            f"{self.recoding}. Other spellings, codes for missing and units are answered wrongly."
+        )
+
+    @property
+    def recoding(self) -> str:
+        """The command that writes a file as the study reads it."""
+        study = self.origin.study
+        return f"privet data recode {study or 'CONTRACT'} FILE{' --agent DIR' if study else ''} --out records.csv"
 
     def own_distribution(self, place: Place) -> Distribution | None:
         """The shares of all classes at a place, as far as they may be shown and there are records.
@@ -182,6 +217,19 @@ def _places(tree: Tree, schema: Schema, disclosure: Disclosure) -> Iterator[Plac
         nodes.extend((kid, number) for kid in node.kids)
         votes = schema.attributes[node.attribute].is_fractional and can_vote(node)
         yield Place(number, node.attribute, node.test, kids, label, parent, counts, share, unit, votes)
+
+
+def _check_contract(contract: DataContract | None, schema: Schema) -> None:
+    """Whether it is about these columns; that it stands for this schema is seen where it is used."""
+    if contract is None:
+        return
+    named = [attribute.name for attribute in contract.attributes]
+    if named != [attribute.name for attribute in schema.attributes] or (
+        contract.class_.name != schema.class_name
+    ):
+        raise InputError(
+            "the data contract is not that of the tree's schema", where="tree", remedy="Export it anew."
+        )
 
 
 def _check_votes(places: tuple[Place, ...], schema: Schema) -> None:
