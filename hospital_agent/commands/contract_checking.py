@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
+    from hospital_agent.records.contract_check import Check
     from shared.wire.contract import DataContract
 
 _UNFIT = 1
@@ -37,23 +38,32 @@ def check(
     """
     from hospital_agent.records.contract_check import check_table
 
-    wanted = _contract(contract, agent)
+    wanted = chosen_contract(contract, agent)
     settings = replace(chosen_settings(file, agent, setting), contract=wanted)
     found = check_table(chosen_table(settings), wanted, settings)
-    document = {
+    if found.faults:
+        return unfit(found, wanted)
+    text = "\n".join([f"The records fit contract {wanted.name}.", *found.notes])
+    return Report(_document(found, wanted), text)
+
+
+def unfit(found: Check, wanted: DataContract) -> Report:
+    """What a steward is told of records that do not fit."""
+    lines = [
+        f"The records do not fit contract {wanted.name}:",
+        *(f"  {fault.text}" for fault in found.faults),
+    ]
+    return Report(_document(found, wanted), "\n".join([*lines, *found.notes]), exit_code=_UNFIT)
+
+
+def _document(found: Check, wanted: DataContract) -> dict[str, Any]:
+    return {
         "fits": not found.faults,
         "contract": wanted.name,
         "sha256": wanted.sha256,
         "faults": [fault.to_json() for fault in found.faults],
         "notes": list(found.notes),
     }
-    if not found.faults:
-        return Report(document, "\n".join([f"The records fit contract {wanted.name}.", *found.notes]))
-    lines = [
-        f"The records do not fit contract {wanted.name}:",
-        *(f"  {fault.text}" for fault in found.faults),
-    ]
-    return Report(document, "\n".join([*lines, *found.notes]), exit_code=_UNFIT)
 
 
 def sign(
@@ -94,8 +104,8 @@ def sign(
     return Report(document, f"Signed as {own}: {path}. Contract {signed.contract.sha256}")
 
 
-def _contract(text: str, agent: Path | None) -> DataContract:
-    """A file's contract, or that of a study which this agent was shown."""
+def chosen_contract(text: str, agent: Path | None) -> DataContract:
+    """A file's contract, or that of a study which this agent was shown. Raises: InputError: there is none."""
     if agent is None or Path(text).exists():
         return read_contract(Path(text))
     from hospital_agent.journal import Journal

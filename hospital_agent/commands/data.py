@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import contract_checking, contracting, cutting, flattening, profiling
+from hospital_agent.commands import contract_checking, contracting, cutting, flattening, profiling, recoding
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
@@ -14,6 +14,7 @@ app.command("flatten")(flattening.flatten)
 app.command("draft")(contracting.draft)
 app.command("merge")(contracting.merge)
 app.command("check")(contract_checking.check)
+app.command("recode")(recoding.recode)
 app.command("sign")(contract_checking.sign)
 app.command("grid")(cutting.make_grid)
 app.command("cuts")(cutting.make_cuts)

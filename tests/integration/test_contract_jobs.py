@@ -309,7 +309,10 @@ def test_an_agent_checks_its_records_against_a_study_it_was_shown(
 def test_a_finished_tree_is_asked_in_a_hospitals_own_words(
     federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the command; the contract knows `Geschlecht` and `weiblich`."""
+    """By the command and by exported files; the contract knows `Geschlecht` and `weiblich`."""
+    pd = pytest.importorskip("pandas")
+    from privet.estimator import PrivetTreeClassifier
+
     attribute = {
         "name": "sex",
         "columns": ["Geschlecht"],
@@ -335,6 +338,20 @@ def test_a_finished_tree_is_asked_in_a_hospitals_own_words(
     assert [one["class"] for one in found["predictions"][:2]] == ["no", "yes"]
     assert found["predictions"][2]["stop_reason"] == "unseen"
     assert found["ignored_columns"] == ["note"]
+    written, rules = tmp_path / "tree.json", tmp_path / "tree.txt"
+    for path in (written, rules):
+        form = "json" if path is written else "rules"
+        export = ["agent", "export", str(folder), found["model"], "--format", form, "-o", str(path)]
+        assert run(export) == 0
+    told = PrivetTreeClassifier.load(written).predict(pd.DataFrame({"Geschlecht": ["WEIBLICH", "M"]}))
+    assert told.tolist() == ["no", "yes"]
+    command = f"privet data recode {found['study']} FILE --agent DIR --out records.csv"
+    assert command in rules.read_text()
+    assert command in capsys.readouterr().out
+    data(capsys, "recode", found["study"], asked, "--agent", folder, "-o", tmp_path / "no.csv", code=1)
+    asked.write_text("Geschlecht,note\nWEIBLICH,x\nM,y\n")
+    data(capsys, "recode", found["study"], asked, "--agent", folder, "-o", tmp_path / "read.csv")
+    assert (tmp_path / "read.csv").read_text() == "sex\nf\nm\n"
 
 
 @pytest.mark.long
