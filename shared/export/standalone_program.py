@@ -156,6 +156,8 @@ def main():
         told = (found["class"], found["share"], found["node"], found["stopped_at"] or found["parted_at"])
         writer.writerow(["" if each is None else each for each in told])
     sys.stderr.write(ABOUT["notice"] + "\n")
+    if "records" in ABOUT:
+        sys.stderr.write(ABOUT["records"] + "\n")
     return 0
 
 
