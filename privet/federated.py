@@ -237,7 +237,9 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             raise UnexpectedAnswerError(
                 "the cloud shows another tree than the one that its hospitals attested"
             )
-        return self._take(read_document(published.document | _origin(client.job(job_id))))
+        job = client.job(job_id)
+        read_by = {"contract": (client.study(job.study).document or {}).get("contract")}
+        return self._take(read_document(published.document | _origin(job) | read_by))
 
     def _take(self, subject: Subject) -> Self:
         names = [attribute.name for attribute in subject.schema.attributes]

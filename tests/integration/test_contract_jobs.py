@@ -12,6 +12,8 @@ import pytest
 
 from hospital_agent.journal import JobStatus, Journal, studies
 from privet.__main__ import run
+from privet.client import Client
+from shared.contract.files import contract_of
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
@@ -48,7 +50,6 @@ def grown(schema: Schema, rows: Sequence[Sequence[int]]) -> str:
 
 def run_job(federation: LocalFederation, contract: Path, files: dict[str, Path], name: str) -> set[str]:
     """A job of a study with this contract; the fingerprints of its trees."""
-    from shared.contract.files import contract_of
     from shared.contract.schema import schema_of_contract
 
     document = json.loads(contract.read_text())
@@ -279,6 +280,9 @@ def test_the_cloud_takes_no_study_whose_schema_is_not_its_contracts(
     answer = federation.cloud.people.post("/v1/studies", json={**body, "schema": other})
     assert (answer.status_code, "data contract" in answer.text) == (422, True), answer.text
     assert federation.cloud.people.post("/v1/studies", json={**body, "schema": schema}).status_code == 201
+    with Client.from_token(federation.cloud.base_url, federation.cloud.token) as client:
+        shown = client.study("other").document  # what `FederatedTreeClassifier` takes the contract from
+    assert contract_of((shown or {})["contract"], "study") == contract_of(document, "file")
 
 
 @pytest.mark.long
