@@ -41,12 +41,7 @@ def reading_of(subject: Subject, name: FormatName) -> str | None:
     """What a person must know about the study's data contract and a form; None where the study has none."""
     if subject.contract is None:
         return None
-    if FORMATS[name].write is not to_json:
-        return subject.reading
-    return (
-        f"It holds the study's data contract {subject.contract.name}, through which PrivetTreeClassifier reads "
-        "records, numbers in the contract's units."
-    )
+    return subject.held_reading if name in ("json", "sklearn", "python") else subject.reading
 
 
 def render(subject: Subject, name: FormatName) -> bytes:

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from shared.export.compiled import Coding, coding_of, question_of
 from shared.export.standalone_program import PROGRAM
-from shared.export.subject import Place, Subject
+from shared.export.subject import READING, Place, Subject
 from shared.export.votes import IN_PARTS
 from shared.tree.numbers import decimal_text
+from shared.wire.contract import owners_of
 
 _HEAD: Final = '''\
 #!/usr/bin/env python3
@@ -28,10 +29,12 @@ def to_python(subject: Subject) -> str:
     """The file's text."""
     codings = {attribute: coding_of(subject, attribute) for attribute in subject.asked}
     tables = {
-        "ABOUT": dict(subject.header),
+        "ABOUT": dict(subject.header) | ({READING: subject.held_reading} if subject.contract else {}),
         "CLASS_NAME": subject.schema.class_name,
         "CLASSES": list(subject.schema.classes),
         "FIELDS": [_field(subject, coding) for coding in codings.values()],
+        "COLUMNS": _columns(subject),
+        "READS": [_reads(subject, attribute) for attribute in codings],
         "NODES": [_node(place, codings, subject.asked) for place in subject.places],
     }
     data = "\n\n".join(f"{name} = {_literal(value)}" for name, value in tables.items())
@@ -44,6 +47,27 @@ def _field(subject: Subject, coding: Coding) -> tuple[Any, ...]:
     values = list(attribute.values) if coding.points is None else None
     points = None if coding.points is None else [decimal_text(point) for point in coding.points]
     return (attribute.name, values, points, IN_PARTS if coding.in_parts else coding.missing)
+
+
+def _columns(subject: Subject) -> dict[str, str]:
+    """The study's name of every further name of a column."""
+    owners = () if subject.contract is None else owners_of(subject.contract)
+    return {column: owner.name for owner in owners for column in owner.columns}
+
+
+def _reads(subject: Subject, attribute: int) -> tuple[Any, ...] | None:
+    """(spelling, codes for missing, value by text, value by prefix, value of all others or None), texts as listed.
+
+    Of a number only codes for missing matter: one outside its range is left as it is when a tree is asked.
+    """
+    if subject.contract is None:
+        return None
+    described = subject.contract.attributes[attribute]
+    spelling = "number" if described.kind == "number" else described.spelling
+    texts = {text: entry.value for entry in described.values for text in (entry.value, *entry.texts)}
+    prefixes = {prefix: entry.value for entry in described.values for prefix in entry.prefixes}
+    rest = next((entry.value for entry in described.values if entry.other), None)
+    return (spelling, list(described.missing_codes), texts, prefixes, rest)
 
 
 def _node(place: Place, codings: dict[int, Coding], asked: tuple[int, ...]) -> tuple[Any, ...]:

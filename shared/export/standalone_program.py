@@ -13,6 +13,7 @@ import json
 import math
 import re
 import sys
+import unicodedata
 from bisect import bisect_left
 from decimal import Decimal
 from fractions import Fraction
@@ -37,7 +38,7 @@ def predict(record):
     early; "parted_at", the attribute without a value from where on all branches answered, each by its training records.
     Raises ValueError: no finite number where one is due; or no usable value in a tree that keeps no class for that.
     """
-    place, stopped_at = 0, None
+    record, place, stopped_at = as_study(record), 0, None
     while len(NODES[place]) > 3:
         field, votes = NODES[place][3], NODES[place][7]
         code = encode(field, record.get(FIELDS[field][0]))
@@ -52,6 +53,61 @@ def predict(record):
         raise ValueError("attribute %a: no usable value, and this tree keeps no class for that" % stopped_at)
     counts = None if counts is None or not any(map(Fraction, counts)) else dict(zip(CLASSES, map(shown, counts)))
     return answer(CLASSES[label], share, counts, place, stopped_at, None)
+
+
+def as_study(record):
+    """The record as the study's data contract reads it; what the contract does not take is left as it is."""
+    named = {}
+    for name, value in record.items():
+        own = COLUMNS.get(name, name)
+        if own in named:
+            raise ValueError("attribute %a: it is given twice, also as %a" % (own, name))
+        named[own] = value
+    for field, rule in enumerate(RULES):
+        name = FIELDS[field][0]
+        if rule is not None and name in named:
+            named[name] = as_listed(named[name], *rule)
+    return named
+
+
+def as_listed(value, spelling, empty, texts, prefixes, rest):
+    """The listed value that a field means, a blank text where it stands for missing."""
+    if value is None or isinstance(value, bool):
+        return value
+    text = spelled(str(value), spelling)
+    if text in empty:
+        return ""
+    if not texts:
+        return value
+    code = as_code(str(value), spelling)
+    starts = [prefix for prefix in prefixes if code.startswith(prefix)]
+    found = texts.get(text, prefixes[max(starts, key=len)] if starts else rest)
+    return value if found is None else found
+
+
+def spelled(text, spelling):
+    """The one form of all texts that are the same: as numbers, or without case, accents and repeated blanks."""
+    text = text.strip()
+    if spelling == "number" and NUMBER.fullmatch(text):
+        text = format(Decimal(text), "f")
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+        return "0" if text == "-0" else text
+    if spelling == "folded":
+        apart = unicodedata.normalize("NFKD", text)
+        return " ".join("".join(each for each in apart if not unicodedata.combining(each)).casefold().split())
+    return text
+
+
+def as_code(text, spelling):
+    """The form in which texts and prefixes are compared."""
+    return spelled(text, "exact" if spelling == "number" else spelling)
+
+
+def rule_of(spelling, missing, texts, prefixes, rest):
+    """How a field is read, its texts in their one form."""
+    empty = {""} | {spelled(code, spelling) for code in missing}
+    listed = {spelled(text, spelling): value for text, value in texts.items()}
+    return spelling, empty, listed, {as_code(text, spelling): value for text, value in prefixes.items()}, rest
 
 
 def answer(label, share, counts, place, stopped_at, parted_at):
@@ -141,7 +197,8 @@ def main():
     sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
     sys.stdout.reconfigure(encoding="utf-8", newline="")
     rows = csv.DictReader(sys.stdin)
-    absent = [name for name, _, _, _ in FIELDS if name not in (rows.fieldnames or [])]
+    given = {COLUMNS.get(name, name) for name in rows.fieldnames or []}
+    absent = [name for name, _, _, _ in FIELDS if name not in given]
     if absent:
         sys.stderr.write("The header has no column %a.\n" % absent[0])
         return 3
@@ -160,6 +217,8 @@ def main():
         sys.stderr.write(ABOUT["records"] + "\n")
     return 0
 
+
+RULES = [None if reads is None else rule_of(*reads) for reads in READS]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -169,6 +169,16 @@ class Subject:
         )
 
     @property
+    def held_reading(self) -> str:
+        """Of a form that has the data contract: how it reads records; nothing where there is no contract."""
+        if self.contract is None:
+            return ""
+        return (
+            f"It holds the study's data contract {self.contract.name} ({self.contract.sha256[:16]}) and reads records "
+            "through it, numbers in the contract's units."
+        )
+
+    @property
     def recoding(self) -> str:
         """The command that writes a file as the study reads it."""
         study = self.origin.study

@@ -18,6 +18,7 @@ from shared.contract.asking import record_reader
 from shared.contract.files import contract_of
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
+from shared.export import FormatName
 from shared.export.document import read_document, to_document, to_json
 from shared.export.formats import reading_of, render
 from shared.export.subject import Origin, Subject
@@ -46,6 +47,7 @@ DOCUMENT: dict[str, Any] = {
     "class": {"name": "num", "spelling": "number",
               "values": [{"value": "0"}, {"value": "1", "texts": ["2", "3", "4"]}]},
 }  # fmt: skip
+HOLDING: tuple[FormatName, ...] = ("json", "sklearn", "python")
 pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 CONTRACT = contract_of(DOCUMENT, "heart")
 SCHEMA = schema_of_contract(CONTRACT)
@@ -130,11 +132,45 @@ def test_the_file_holds_the_contract_and_old_files_have_none() -> None:
 
 def test_other_forms_say_how_records_must_be() -> None:
     command = "privet data recode heart FILE --agent DIR --out records.csv"
-    for form in ("pmml", "rules", "dot", "svg", "python"):
+    for form in ("pmml", "rules", "dot", "svg"):
         assert command in render(SUBJECT, form).decode(), form
         assert command in (reading_of(SUBJECT, form) or "")
-    assert "PrivetTreeClassifier" in (reading_of(SUBJECT, "sklearn") or "")
+    for holds in HOLDING:
+        assert "holds the study's data contract" in (reading_of(SUBJECT, holds) or "")
     assert reading_of(replace(SUBJECT, contract=None), "python") is None
+
+
+CODES = {
+    "name": "diagnosis", "kind": "category", "spelling": "folded",
+    "missing_codes": ["ZZZ"], "missing_policy": "category",
+    "values": [{"value": "infarct", "prefixes": ["I21", "I22"]}, {"value": "heart", "prefixes": ["I2", "I5"]},
+               {"value": "fracture", "texts": ["S72.0", "I"]}, {"value": "all others", "other": True}],
+}  # fmt: skip
+
+
+def test_the_file_of_python_reads_as_the_agent_does() -> None:
+    records: list[dict[str, Any]] = [dict(zip(NAMES, row, strict=True)) for row in SPELLED]
+    records += [{"cp": 4.0, "Thallium": Decimal("7.00"), "oldpeak": 2}, {"cp": 2, "chol": None}, {"cp": True}]
+    records += [{"cp": 5, "thal": "normal", "oldpeak": "-9.00"}, {"cp": "-0"}, {"cp": "2e0", "chol": "00"}]
+    told = run_python(render(SUBJECT, "python").decode(), records)
+    assert [answer[0] for answer in told] == asked(records)
+    both: list[dict[str, Any]] = [{"cp": 4, "thal": "3", "Thallium": "3"}]
+    assert "given twice" in (run_python(render(SUBJECT, "python").decode(), both)[0][0] or "")
+
+
+def test_the_file_of_python_knows_prefixes_and_the_rest() -> None:
+    contract = contract_of(DOCUMENT | {"attributes": [CODES]}, "codes")
+    leaves = tuple(Leaf(number % 2, (2 - number % 2, 1 + number % 2)) for number in range(5))
+    tree, schema = Tree(Split(0, leaves, 0, (8, 7))), schema_of_contract(contract)
+    source = render(Subject.prepare(tree, schema, "counts", Origin(), contract), "python").decode()
+    texts = ["I21.4", "i22", "I25", "I50", "s72.0", "S72.1", "I", "Infarct", " HEART ", "zzz", "", "x"]
+    told = run_python(source, [{"diagnosis": text} for text in texts])
+    read = record_reader(contract)
+    places = [
+        schema.attributes[0].code_of(str(read({"diagnosis": text})["diagnosis"]) or "missing")
+        for text in texts
+    ]
+    assert [answer[1] for answer in told] == [1 + place for place in places]
 
 
 def recode(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> Any:
