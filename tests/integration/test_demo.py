@@ -201,6 +201,7 @@ def test_a_file_with_header_and_dropped_column(demo: Demo, tmp_path: Path) -> No
     assert reference_data.differences(run.document["tree"], case.expected) == []
 
 
+@pytest.mark.long
 def test_several_files_without_header_sorted_by_class(demo: Demo, tmp_path: Path) -> None:
     case = reference("lymphography")
     rows = sorted(case.rows, key=lambda row: row[-1])

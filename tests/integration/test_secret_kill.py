@@ -20,7 +20,7 @@ RECORDS = 3000
 HEIGHT = 5
 
 
-@pytest.fixture(scope="module", params=["relayed", "direct"])
+@pytest.fixture(scope="module", params=["relayed", pytest.param("direct", marks=pytest.mark.long)])
 def federation(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[RealFederation]:

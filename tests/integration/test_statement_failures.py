@@ -98,6 +98,7 @@ def fail_at_agent(folder: Path, patch: pytest.MonkeyPatch, *, anew: bool) -> Sql
     return faults
 
 
+@pytest.mark.long
 def test_each_statement_of_the_cloud(tmp_path: Path) -> None:
     assert fail_at_cloud(tmp_path / "federation", "", anew=False).failed.total() > 30
 
