@@ -39,16 +39,16 @@ from shared.tree.frontier import NodeQuery, OpenNode, assemble
 from shared.tree.growing import next_state, start_state
 from shared.tree.growth_record import unreadable
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.level_growth import LevelGrowth
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.paths import ROOT, NodePath
 from shared.tree.populations import Conjunction
-from shared.tree.pruning import prune
 from shared.tree.schema import Schema
 from shared.tree.splitting import LeafDecision
 
 
 @dataclass(frozen=True, slots=True)
-class FractionalGrowth:
+class FractionalGrowth(LevelGrowth):
     """A tree that is being grown, at the start of a round. The members are those of `growing.Growth`."""
 
     schema: Schema = field(repr=False)
@@ -69,29 +69,9 @@ class FractionalGrowth:
         return cls(schema, rules, mh, start_state(mh), (parted_root(),), ())
 
     @property
-    def depth(self) -> int:
-        """Levels decided so far."""
-        return len(self.history)
-
-    @property
     def queries(self) -> tuple[NodeQuery, ...]:
         """What to count: every population of an open node once, in frontier order."""
         return tuple(population.query for population in self._populations().values())
-
-    @property
-    def slot_count(self) -> int:
-        """Cells asked for in this round, 0 only when done."""
-        return sum(query.cell_count(self.schema) for query in self.queries)
-
-    @property
-    def open_nodes(self) -> int:
-        """Nodes that this round decides."""
-        return len(self.frontier)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether no node is open."""
-        return not self.frontier
 
     @property
     def last_decisions(self) -> list[dict[str, Any]]:
@@ -99,16 +79,8 @@ class FractionalGrowth:
         last = self.history[-1] if self.history else ()
         return [weighted.decision.canonical() for weighted in last]
 
-    @property
-    def tree(self) -> Tree:
-        """The finished tree, pruned as the rules say, with its weights.
-
-        Raises: InternalError: nodes are still open.
-        """
-        if not self.is_done:
-            raise InternalError("the tree is asked for while nodes are open")
-        grown, pruning = _build(self.history), self.rules.pruning
-        return grown if pruning is None else prune(grown, pruning, self.rules.weighed)
+    def _grown(self) -> Tree:
+        return _build(self.history)
 
     def absorb(self, counts: Sequence[int]) -> FractionalGrowth:
         """The next state from the sums of `queries`, one integer a cell, in their order.

@@ -18,9 +18,9 @@ from shared.tree.average_gain import many_values
 from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
 from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.level_growth import LevelGrowth
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.paths import NodePath
-from shared.tree.pruning import prune
 from shared.tree.schema import Schema
 from shared.tree.splitting import LeafDecision, NodeDecision, NodeTables, decide
 
@@ -28,7 +28,7 @@ _STATE_LABEL: Final = b"ppsdt/1/tree"
 
 
 @dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(LevelGrowth):
     """A tree that is being grown, at the start of a round.
 
     `mh`: the manifest's hash. `state`: S_depth, which chains all decisions (32 bytes). `parents`: tables kept
@@ -57,42 +57,17 @@ class Growth:
         return cls(schema, rules, mh, start_state(mh), (root_node(schema),), {}, ())
 
     @property
-    def depth(self) -> int:
-        """Levels decided so far, which is also the depth of the open nodes."""
-        return len(self.history)
-
-    @property
     def queries(self) -> tuple[NodeQuery, ...]:
         """What to count, in frontier order; a node all of whose cells are known is not listed."""
         return tuple(node.query for node in self.frontier if node.asked)
-
-    @property
-    def slot_count(self) -> int:
-        """Cells asked for in this round, 0 only when done."""
-        return sum(query.cell_count(self.schema) for query in self.queries)
-
-    @property
-    def open_nodes(self) -> int:
-        """Nodes that this round decides, the ones whose cells are all known included."""
-        return len(self.frontier)
-
-    @property
-    def is_done(self) -> bool:
-        """Whether no node is open."""
-        return not self.frontier
 
     @property
     def last_decisions(self) -> list[dict[str, Any]]:
         """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
         return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
 
-    @property
-    def tree(self) -> Tree:
-        """The finished tree, pruned as the rules say, with counts. Raises: InternalError: nodes are still open."""
-        if not self.is_done:
-            raise InternalError("the tree is asked for while nodes are open")
-        grown, pruning = _build(self.history), self.rules.pruning
-        return grown if pruning is None else prune(grown, pruning, self.rules.weighed)
+    def _grown(self) -> Tree:
+        return _build(self.history)
 
     def absorb(self, counts: Sequence[int]) -> Growth:
         """The next state from the sums of `queries`, one integer a cell, in their order.
