@@ -28,6 +28,7 @@ from privet.client.answers import (
 )
 from privet.client.calls import Call
 from privet.client.carrying import (
+    Carrier,
     Patience,
     answer_of,
     check_length,
@@ -46,7 +47,7 @@ from shared.tree.schema import Schema
 T = TypeVar("T")
 
 
-class AsyncClient:
+class AsyncClient(Carrier):
     """A cloud's people's API, as one token may use it. Use as an asynchronous context manager, or `close` it.
 
     Every method raises ApiError (refused), BusyError and UnreachableError (once the patience is over), and
@@ -55,26 +56,8 @@ class AsyncClient:
     """
 
     def __init__(self, access: Access, patience: Patience | None = None) -> None:
-        self.access = access
-        self._patience = patience or Patience()
+        super().__init__(access, patience)
         self._http = httpx.AsyncClient(**connection(access))
-
-    @classmethod
-    def from_token(
-        cls,
-        url: str,
-        token: str,
-        *,
-        ca_file: str | Path | None = None,
-        patience: Patience | None = None,
-    ) -> Self:
-        """A client for the cloud at `url`. Args: ca_file: PEM, for a private certificate authority."""
-        return cls(Access(url, token, None if ca_file is None else Path(ca_file)), patience)
-
-    @classmethod
-    def from_environment(cls, patience: Patience | None = None) -> Self:
-        """By PRIVET_CLOUD_URL, PRIVET_TOKEN or PRIVET_TOKEN_FILE, and PRIVET_CA_FILE where one is needed."""
-        return cls(Access.from_environment(), patience)
 
     @classmethod
     async def sign_in(
@@ -112,14 +95,6 @@ class AsyncClient:
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
-
-    def __repr__(self) -> str:
-        """Without the token."""
-        return f"<{type(self).__name__} of {self.access.url}>"
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A connection has no copies: `sklearn.base.clone` of an estimator with a client keeps the client."""
-        return self
 
     def __reduce__(self) -> NoReturn:
         """A pickle would hold the token."""

@@ -7,7 +7,8 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypedDict, TypeVar
+from pathlib import Path
+from typing import Any, Final, Self, TypedDict, TypeVar
 
 import httpx
 
@@ -51,6 +52,39 @@ class Connection(TypedDict):
     headers: dict[str, str]
     follow_redirects: bool
     trust_env: bool
+
+
+class Carrier:
+    """What a client holds, whether its calls wait or are awaited: where the cloud is, who asks, and how patiently."""
+
+    def __init__(self, access: Access, patience: Patience | None = None) -> None:
+        self.access = access
+        self._patience = patience or Patience()
+
+    @classmethod
+    def from_token(
+        cls,
+        url: str,
+        token: str,
+        *,
+        ca_file: str | Path | None = None,
+        patience: Patience | None = None,
+    ) -> Self:
+        """A client for the cloud at `url`. Args: ca_file: PEM, for a private certificate authority."""
+        return cls(Access(url, token, None if ca_file is None else Path(ca_file)), patience)
+
+    @classmethod
+    def from_environment(cls, patience: Patience | None = None) -> Self:
+        """By PRIVET_CLOUD_URL, PRIVET_TOKEN or PRIVET_TOKEN_FILE, and PRIVET_CA_FILE where one is needed."""
+        return cls(Access.from_environment(), patience)
+
+    def __repr__(self) -> str:
+        """Without the token."""
+        return f"<{type(self).__name__} of {self.access.url}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A connection has no copies: `sklearn.base.clone` of an estimator with a client keeps the client."""
+        return self
 
 
 def connection(access: Access) -> Connection:
