@@ -1,0 +1,38 @@
+// Small things that every page needs. Loaded in the head, so that the chosen theme is there before anything is drawn.
+"use strict";
+
+(() => {
+  const key = "privet-theme";
+  const root = document.documentElement;
+
+  function stored() {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null; // a browser that keeps nothing follows the system
+    }
+  }
+
+  function isDark() {
+    const chosen = root.dataset.theme;
+    return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  const chosen = stored();
+  if (chosen === "light" || chosen === "dark") root.dataset.theme = chosen;
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll("[data-theme-switch]")) {
+      button.setAttribute("aria-pressed", String(isDark()));
+      button.addEventListener("click", () => {
+        root.dataset.theme = isDark() ? "light" : "dark";
+        button.setAttribute("aria-pressed", String(isDark()));
+        try {
+          localStorage.setItem(key, root.dataset.theme);
+        } catch {
+          // only this page, then
+        }
+      });
+    }
+  });
+})();
