@@ -41,8 +41,9 @@ services: ## install nginx, squid and the like for the tests, as root and where 
 judges: $(DEV) ## fetch the second outside evaluator of PMML, and the schema, for the tests of exports
 	@$(PIP) --no-deps --target $(VENV)/jpmml jpmml-evaluator==0.16.0
 
+# More workers than processors: many tests wait for one another's programs, which leaves a quarter of two idle.
 test: $(DEV) services ## run the tests (TESTS="tests/unit -k name")
-	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m "not long" $(TESTS)
+	@$(BIN)/python -m pytest -q -n 3 --dist loadgroup -m "not long" $(TESTS)
 
 test-long: $(DEV) ## run the longer proofs
 	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup -m long $(TESTS)

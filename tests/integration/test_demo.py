@@ -349,7 +349,7 @@ def words_of(process: psutil.Process) -> list[str]:
 @pytest.mark.parametrize(
     ("mode", "options", "profile", "rows"),
     [
-        ("id3", ["--hospitals", "4"], "secret-id3", 120),
+        pytest.param("id3", ["--hospitals", "4"], "secret-id3", 120, marks=pytest.mark.long),
         ("gain-ratio", ["--direct", "--max-depth", "3"], "secret-gainratio", 569),
     ],
 )

@@ -12,7 +12,7 @@ from tests.support.clinic import SCHEMA
 from tests.support.federation import local_federation
 
 
-@pytest.mark.parametrize("bits", [2048, 3072, 4096])
+@pytest.mark.parametrize("bits", [2048, 3072, pytest.param(4096, marks=pytest.mark.long)])
 def test_a_job_under_a_key_of(bits: int, tmp_path: Path) -> None:
     with local_federation(tmp_path / "federation", bits=bits) as federation:
         for profile in ("hardened", "paper"):
