@@ -1,8 +1,8 @@
 """The whole federation against trees that nobody here grew: every information-gain tree of the reference set.
 
-Real HTTP, real daemons, a real cloud on SQLite and on PostgreSQL: each tree on one of them in every run, on the other in
-the longer proofs. Rows are dealt in several ways, sorted by class
-among them, so that some hospital has rows of one class only.
+Real HTTP, real daemons, a real cloud on SQLite and on PostgreSQL: each tree on one of them in every run, on the other
+in the longer proofs. Rows are dealt in several ways, sorted by class among them, so that some hospital has rows of one
+class only.
 """
 
 from __future__ import annotations
