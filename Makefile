@@ -5,6 +5,11 @@ BIN := $(VENV)/bin
 BASE := $(VENV)/.installed-base
 DEV := $(VENV)/.installed-dev
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# uv is several times as fast; pip stays in charge where its settings name an index of the house, which uv does not read.
+INSTALL = if [ -z "$$PIP_INDEX_URL" ] && ! $(BIN)/python -m pip config list | grep -q '[.]index-url' \
+    && $(PIP) --require-hashes -r requirements/installer.txt \
+    && $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $(1); then :; \
+  else $(PIP) --require-hashes -r $(1); fi
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
   --no-emit-index-url --constraint constraints.txt pyproject.toml
 PACKAGES := shared cloud_service hospital_agent trusted_authority privet
@@ -73,6 +78,7 @@ bench-long: $(DEV) ## measure mode gain-ratio up to a million rows
 	@$(BIN)/python -m bench gain-ratio --long $(BENCH)
 
 lock: $(DEV) ## pin every dependency with its hashes, after a change of pyproject.toml or constraints.txt
+	@$(subst pyproject.toml,,$(LOCK)) requirements/installer.in -o requirements/installer.txt
 	@$(LOCK) requirements/build.in --extra sklearn -o requirements/demo.txt
 	@$(LOCK) requirements/build.in --extra dev -o requirements/dev.txt
 	@$(LOCK) --extra postgres --extra otel -o requirements/cloud.txt
@@ -112,11 +118,11 @@ $(BIN)/python:
 # records on which it trains in mode gain-ratio, and the build backend.
 $(BASE): pyproject.toml requirements/demo.txt | $(BIN)/python
 	@echo "installing Privet into $(VENV)"
-	@$(PIP) --require-hashes -r requirements/demo.txt
+	@$(call INSTALL,requirements/demo.txt)
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(DEV): $(BASE) requirements/dev.txt
 	@echo "installing the development tools into $(VENV)"
-	@$(PIP) --require-hashes -r requirements/dev.txt
+	@$(call INSTALL,requirements/dev.txt)
 	@touch $@
