@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # uv is several times as fast; pip stays in charge where its settings name an index of the house, which uv does not read.
 INSTALL = if [ -z "$$PIP_INDEX_URL" ] && ! $(BIN)/python -m pip config list | grep -q '[.]index-url' \
     && $(PIP) --require-hashes -r requirements/installer.txt \
-    && $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r $(1); then :; \
+    && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $(1); then :; \
   else $(PIP) --require-hashes -r $(1); fi
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
   --no-emit-index-url --constraint constraints.txt pyproject.toml

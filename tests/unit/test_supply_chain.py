@@ -38,7 +38,7 @@ def entries(path: Path) -> list[str]:
 def test_every_requirement_has_hashes_and_the_version_of_the_constraints(lock: Path) -> None:
     known = pins(ROOT / "constraints.txt")
     only_elsewhere = {"appnope", "colorama", "httpx2-jsfetch"}  # for systems on which no constraint was drawn
-    assert len(entries(lock)) > 30
+    assert len(entries(lock)) > (0 if lock.stem == "installer" else 30)
     assert [entry for entry in entries(lock) if "--hash=sha256:" not in entry] == []
     wrong = {name: version for name, version in pins(lock).items() if known.get(name, "") != version}
     assert set(wrong) <= only_elsewhere
