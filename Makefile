@@ -31,10 +31,10 @@ demo: $(BASE) ## grow a tree over three hospitals on this machine (DEMO="--data 
 
 # Debian's programs that some tests are about; without them those tests skip and say so. RUNLEVEL keeps the packages from
 # starting anything.
-services: ## install nginx, squid and the like for the tests, as root and where CI=true
+services: ## install nginx, squid, chromium and the like for the tests, as root and where CI=true
 	@if [ "$(CI)" = true ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 PATH="$$PATH:/usr/sbin:/sbin"; \
-	  missing=$$(for pair in nginx:nginx-light squid:squid systemd-analyze:systemd psql:postgresql-client; do \
+	  missing=$$(for pair in nginx:nginx-light squid:squid systemd-analyze:systemd psql:postgresql-client chromium:chromium wrk:wrk; do \
 	    command -v $${pair%:*} >/dev/null || echo $${pair#*:}; done); \
 	  if [ -n "$$missing" ]; then \
 	    { apt-get update -qq && apt-get install -qq -y --no-install-recommends $$missing; } >/dev/null 2>&1 \
