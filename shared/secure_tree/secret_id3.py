@@ -19,6 +19,7 @@ from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32
 from shared.mpc.sharing import BinaryShare, Share, concatenate, public_share
 from shared.secure_tree.decisions import open_choices, open_emptiness
+from shared.secure_tree.secret_id3_bounds import Bounds
 from shared.secure_tree.secret_id3_choice import Chooser, Level
 from shared.secure_tree.secret_id3_labels import Family, Labelling
 from shared.secure_tree.secret_id3_layout import Indices, Layout, Questions
@@ -46,22 +47,23 @@ def secret_id3(
     """The tree of section 4 by information gain on the records that the parties hold shares of.
 
     Args: bits: 0/1 bytes, shape (columns, n), the XOR-shared `secret_id3_layout.record_bits` of all records.
-        rules: `criterion` and `skip_known` have no meaning here. open_empty: also open for each child whether it has
-        no record, which the thesis' version shows.
+        rules: `criterion` and `skip_known` have no meaning here, and of `pruning` only `stop_share`. open_empty: also
+        open for each child whether it has no record, which the thesis' version shows.
     Returns: the tree, without counts and majorities, at all three parties.
     Rounds: 3 at the start; a level 1 for members, 1 for counts, those of `Chooser.choose`, 1 for opening; labels of the
         last level about 8. Levels that are too large for memory are grown in parts, one after the other.
     Leaks: for every node, root included, whether it is a leaf, and its attribute or its class: what the tree shows.
-    Raises: InternalError: too many records. InputError: an attribute without listed values. JobFailure:
-        `share_inconsistent`, see `shared.mpc.opening`.
+    Raises: InternalError: too many records. InputError: an attribute without listed values, or weights by which there
+        are too many records. JobFailure: `share_inconsistent`, see `shared.mpc.opening`.
     """
-    layout = Layout.of(schema, bits.shape[1])
+    layout = Layout.of(schema, bits.shape[1], rules.class_weights)
     if layout.records == 0 or layout.classes == 1:
         return Tree(Leaf(0))
     with party.meter.phase("input"):
         records = yield from SecretRecords.prepare(party, layout, bits)
-    table = LookupTable.of(f_table(layout.records, SCALE_BITS))
-    chooser, labelling = Chooser(layout, rules, table), Labelling(party, layout.count_bits)
+    table = LookupTable.of(f_table(layout.most, SCALE_BITS))
+    chooser = Chooser(layout, rules, table, Bounds.of(layout, rules))
+    labelling = Labelling(party, layout)
     growth = _Growth(party, rules, records, chooser, open_empty, labelling)
     yield from growth.run()
     return growth.tree()

@@ -16,6 +16,7 @@ from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32
 from shared.mpc.sharing import Share, concatenate
 from shared.secure_tree.decisions import open_leaf_classes
+from shared.secure_tree.secret_id3_layout import Layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +37,7 @@ class Labelling:
     """Families that await their labels, leaves that await their opening, and the opened `classes` by node number."""
 
     party: Party
-    count_bits: int
+    layout: Layout
     classes: dict[int, int] = field(default_factory=dict)
     _families: list[Family] = field(default_factory=list)
     _leaves: list[tuple[Family, int, int]] = field(default_factory=list)
@@ -52,6 +53,7 @@ class Labelling:
     def label(self) -> Program[None]:
         """Label all families: the first most frequent class, the parent's where there is no record (rule 2).
 
+        Most frequent as the classes weigh.
         Without a record all counts are 0, so the first class wins, whose index is 0: adding the parent's is enough.
         Rounds: those of an argmax over the classes, and 1. Leaks: nothing.
         """
@@ -59,10 +61,10 @@ class Labelling:
         if not families:
             return
         totals = concatenate([family.totals for family in families])
-        by_class = totals[:, :-1].map(lambda words: np.ascontiguousarray(words.T))
+        by_class = self.layout.weighed(totals)[:, :-1].map(lambda words: np.ascontiguousarray(words.T))
         majority, empty = yield from together(
-            index_of_maximum(self.party, by_class, self.count_bits),
-            is_zero(self.party, totals[:, -1], U32, self.count_bits),
+            index_of_maximum(self.party, by_class, self.layout.count_bits),
+            is_zero(self.party, totals[:, -1], U32, self.layout.count_bits),
         )
         above = concatenate([family.above for family in families])
         labels = majority + (yield from multiply(self.party, empty, above))

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.errors import InputError, InternalError
-from shared.mpc.ring import U8, Words
+from shared.mpc.ring import U8, U32, Words
+from shared.mpc.sharing import Share
 from shared.tree.counting import Row
 from shared.tree.criteria import SCALE_BITS
 from shared.tree.f_table import MOST_ENTRIES
@@ -36,7 +37,8 @@ class Layout:
     """The public shape of a job in mode I.
 
     A table of counts has one row per value of every attribute, in schema order (`table_rows` of them), and one column
-    per class and one for their sum. `first_row[a]`: the first row of attribute a, with one more entry at the end.
+    per class and one for their sum. `weights`: how often a record of each class counts, None for once.
+    `first_row[a]`: the first row of attribute a, with one more entry at the end.
     `order`: where each row of the table stands when the kept ones come first, then the last ones by attribute.
     `kept_ends`: how many kept rows the attributes up to each one have, from 0 on.
     """
@@ -44,6 +46,7 @@ class Layout:
     values: Indices
     classes: int
     records: int
+    weights: tuple[int, ...] | None = None
     first_row: Indices = field(init=False)
     order: Indices = field(init=False)
     kept_ends: Indices = field(init=False)
@@ -61,12 +64,18 @@ class Layout:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def of(cls, schema: Schema, records: int) -> Self:
-        """Raises: InternalError: more records than a table holds. InputError: an attribute without listed values, or
-        more counts than a party can hold.
+    def of(cls, schema: Schema, records: int, weights: tuple[int, ...] | None = None) -> Self:
+        """Raises: InternalError: more records than a table holds. InputError: an attribute without listed values,
+        more counts than a party can hold, or weights by which the records would be more than a table holds.
         """
         if not 0 <= records <= MOST_RECORDS:
             raise InternalError(f"mode I takes at most {MOST_RECORDS} records")
+        if weights is not None and records * max(weights) > MOST_RECORDS:
+            raise InputError(
+                f"with these weights mode I takes at most {MOST_RECORDS // max(weights)} records of all members",
+                where="class_weights",
+                remedy="Choose smaller weights with the same ratios, or a sample of the records.",
+            )
         for attribute in schema.attributes:
             if not attribute.values:
                 raise InputError(
@@ -81,7 +90,7 @@ class Layout:
                 where="the study's schema",
                 remedy="Ask for fewer attributes, values of an attribute, or classes.",
             )
-        return cls(values, schema.class_count, records)
+        return cls(values, schema.class_count, records, weights)
 
     @property
     def attributes(self) -> int:
@@ -109,14 +118,32 @@ class Layout:
         return (np.arange(self.classes)[:, None] * self.kept_rows + kept).reshape(-1)
 
     @property
+    def most(self) -> int:
+        """No count exceeds this, as records weigh."""
+        return self.records * max(self.weights or (1,))
+
+    def weighed(self, counts: Share) -> Share:
+        """Counts per class and their sum along the last axis, each record as often as its class weighs; local."""
+        if self.weights is None:
+            return counts
+        factors = np.array(self.weights, U32)
+        by_class = counts[..., :-1].times(factors)
+        return by_class.map(
+            lambda part: np.append(part, part.sum(axis=-1, dtype=U32, keepdims=True), axis=-1)
+        )
+
+    @property
     def count_bits(self) -> int:
-        """Counts and their differences, N + 1 included, are numbers of so many bits in two's complement."""
-        return (self.records + 1).bit_length() + 1
+        """Counts and their differences, `most` + 1 included, are numbers of so many bits in two's complement."""
+        return (self.most + 1).bit_length() + 1
 
     @property
     def score_bits(self) -> int:
-        """The like for scores: they lie between -N log2(classes) 2^32 and 0, up to half a unit for each entry of F."""
-        most = self.records * (self.classes - 1).bit_length() + 1
+        """The like for scores: they lie between -N log2(classes) 2^32 and 0, up to half a unit for each entry of F.
+
+        N: `most`, of weighed records.
+        """
+        most = self.most * (self.classes - 1).bit_length() + 1
         return ((most << SCALE_BITS) + self.table_rows * (self.classes + 1)).bit_length() + 1
 
     @property

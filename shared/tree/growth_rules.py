@@ -53,6 +53,13 @@ class GrowthRules:
         if any(not 1 <= weight <= MAX_CLASS_WEIGHT for weight in self.class_weights or ()):
             raise InputError(f"expected 1 to {MAX_CLASS_WEIGHT} for each class", where="class_weights")
 
+    @property
+    def stop_share(self) -> Fraction | None:
+        """The share of its most frequent class that makes a node a leaf, where pruning is by majority."""
+        if self.pruning is None or self.pruning.method != "majority":
+            return None
+        return self.pruning.share
+
     def weighed(self, counts: Sequence[int]) -> tuple[int, ...]:
         """Records per class, each as many times as its class weighs."""
         if self.class_weights is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from hypothesis import strategies as st
 
 from shared.tree.growth_rules import Criterion, GrowthRules
+from shared.tree.pruning import Pruning
 from shared.tree.schema import Attribute, Schema
 from tests.support.exact_tree import Setting
 
@@ -57,4 +59,24 @@ def rules(criterion: Criterion) -> st.SearchStrategy[GrowthRules]:
         max_depth=st.sampled_from([None, 1, 2, 3]),
         split_on_zero_gain=st.booleans(),
         skip_known=st.booleans(),
+    )
+
+
+@st.composite
+def further_rules(draw: st.DrawFn, classes: int) -> GrowthRules:
+    """Rules by information gain with least gain, class weights and a share that ends growth, each or none."""
+    chosen = draw(rules("information-gain"))
+    gains = st.sampled_from(
+        [Fraction(0), Fraction(1, 10**9), Fraction(1, 8), Fraction(311, 1000), Fraction(7)]
+    )
+    weights = st.lists(st.sampled_from([1, 1, 2, 3, 7, 1000]), min_size=classes, max_size=classes).map(tuple)
+    shares = st.sampled_from(
+        [Fraction(1), Fraction(3, 4), Fraction(2, 3), Fraction(1, 2), Fraction(1, 10**9)]
+    )
+    stops = shares.map(lambda share: Pruning("majority", share=share))
+    return replace(
+        chosen,
+        min_gain=draw(gains),
+        class_weights=draw(st.none() | weights),
+        pruning=draw(st.none() | stops),
     )
