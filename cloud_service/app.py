@@ -11,6 +11,7 @@ from typing import Final
 from anyio import to_thread
 from fastapi import FastAPI
 
+from cloud_service import pages
 from cloud_service.api import (
     agent_studies,
     body,
@@ -128,6 +129,7 @@ def create_app(services: Services) -> FastAPI:
     for module in _ROUTERS:
         app.include_router(module.router)
     problems.install(app)
+    pages.install(app)
     describing.install(app)
     app.add_middleware(Strangers, per_second=services.settings.limits.anonymous_per_second)
     app.add_middleware(Traffic)

@@ -6,7 +6,8 @@ A problem never repeats what was sent: its detail names the field and the rule, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, cast
+from dataclasses import dataclass
+from typing import Any, Final
 
 import structlog
 from fastapi import FastAPI, Request, Response
@@ -113,53 +114,73 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"description": "Problem", "model": Problem, "content": content} for status in statuses}
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What is wrong, before it is put into a form: a problem document, or a page for people."""
+
+    status: int
+    code: str
+    detail: str
+    headers: Mapping[str, str] | None = None
+
+
 def install(app: FastAPI) -> None:
     """Let every error of the application end here."""
-    app.add_exception_handler(PeerError, _peer)
-    app.add_exception_handler(InputError, _input)
-    app.add_exception_handler(TemporaryError, _temporary)
-    app.add_exception_handler(RequestValidationError, _validation)
-    app.add_exception_handler(HTTPException, _http)
-    for kind in _PEOPLE:
-        app.add_exception_handler(kind, _people)
+    for kind in (PeerError, InputError, TemporaryError, RequestValidationError, HTTPException, *_PEOPLE):
+        app.add_exception_handler(kind, answer)
     app.add_exception_handler(Exception, _unexpected)
+
+
+def answer(request: Request, error: Exception) -> Response:
+    """An error as its problem document."""
+    found = noted(request, error)
+    return problem(found.status, found.code, found.detail, found.headers)
+
+
+def noted(request: Request, error: Exception) -> Parts:
+    """What an error means to who asked, noted for the log."""
+    found = _parts(request, error)
+    request.scope[CODE_KEY] = found.code
+    if isinstance(error, TemporaryError):
+        about(error=kind_of(error))
+    if found.code == "internal":
+        _log.error("unexpected error", error=type(error).__name__)
+    return found
 
 
 def of_error(error: PeerError | TemporaryError) -> Response:
     """The same document where no handler of errors stands: in a WebSocket's handshake."""
+    found = _peer(error) if isinstance(error, PeerError) else _temporary(error)
+    return problem(found.status, found.code, found.detail, found.headers)
+
+
+def _parts(request: Request, error: Exception) -> Parts:
     if isinstance(error, PeerError):
-        return problem(STATUS[error.code], error.code.value, str(error))
-    return problem(*_temporary_parts(error))
+        return _peer(error)
+    if isinstance(error, InputError):
+        return Parts(422, "invalid_input", str(error))
+    if isinstance(error, TemporaryError):
+        return _temporary(error)
+    if isinstance(error, RequestValidationError):
+        return Parts(422, "invalid_input", _describe(error.errors()))
+    if isinstance(error, HTTPException):
+        return _http(request, error)
+    if type(error) in _PEOPLE:
+        return _people(error)
+    return Parts(500, "internal", "an error of ours; it was logged")
 
 
-def _answer(
-    request: Request, status: int, code: str, detail: str, headers: Mapping[str, str] | None = None
-) -> Response:
-    request.scope[CODE_KEY] = code
-    return problem(status, code, detail, headers)
+def _peer(error: PeerError) -> Parts:
+    return Parts(STATUS[error.code], error.code.value, str(error))
 
 
-def _peer(request: Request, error: Exception) -> Response:
-    known = cast(PeerError, error)
-    return _answer(request, STATUS[known.code], known.code.value, str(known))
-
-
-def _input(request: Request, error: Exception) -> Response:
-    return _answer(request, 422, "invalid_input", str(error))
-
-
-def _temporary(request: Request, error: Exception) -> Response:
-    about(error=kind_of(error))
-    return _answer(request, *_temporary_parts(cast(TemporaryError, error)))
-
-
-def _temporary_parts(error: TemporaryError) -> tuple[int, str, str, Mapping[str, str]]:
+def _temporary(error: TemporaryError) -> Parts:
     headers = {"Retry-After": str(max(1, round(error.retry_after_seconds or 1.0)))}
     if isinstance(error, ProviderError):
-        return 503, "provider_unavailable", str(error), headers
+        return Parts(503, "provider_unavailable", str(error), headers)
     if isinstance(error, RateLimitedError | AuditUnavailableError):
-        return STATUS[error.code], error.code.value, str(error), headers
-    return 503, "audit_unavailable", "try later", headers
+        return Parts(STATUS[error.code], error.code.value, str(error), headers)
+    return Parts(503, "audit_unavailable", "try later", headers)
 
 
 _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
@@ -171,15 +192,9 @@ _PEOPLE: Final[Mapping[type[Exception], tuple[int, str]]] = {
 }
 
 
-def _people(request: Request, error: Exception) -> Response:
+def _people(error: Exception) -> Parts:
     status, code = _PEOPLE[type(error)]
-    headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return _answer(request, status, code, str(error), headers)
-
-
-def _validation(request: Request, error: Exception) -> Response:
-    faults = cast(RequestValidationError, error).errors()
-    return _answer(request, 422, "invalid_input", _describe(faults))
+    return Parts(status, code, str(error), {"WWW-Authenticate": "Bearer"} if status == 401 else None)
 
 
 def _describe(faults: Sequence[Any]) -> str:
@@ -195,12 +210,11 @@ def _place(location: Sequence[Any]) -> str:
 _HTTP_CODES: Final = {404: "not_found", 405: "method_not_allowed"}
 
 
-def _http(request: Request, error: Exception) -> Response:
-    known = cast(HTTPException, error)
-    code = _HTTP_CODES.get(known.status_code, "malformed")
-    status = known.status_code if known.status_code in _HTTP_CODES else 400
-    headers = _allowed(request) or known.headers if status == 405 else known.headers
-    return _answer(request, status, code, TITLES[code], headers)
+def _http(request: Request, error: HTTPException) -> Parts:
+    code = _HTTP_CODES.get(error.status_code, "malformed")
+    status = error.status_code if error.status_code in _HTTP_CODES else 400
+    headers = _allowed(request) or error.headers if status == 405 else error.headers
+    return Parts(status, code, TITLES[code], headers)
 
 
 def _allowed(request: Request) -> Mapping[str, str]:
@@ -211,5 +225,4 @@ def _allowed(request: Request) -> Mapping[str, str]:
 
 
 def _unexpected(request: Request, error: Exception) -> Response:
-    _log.error("unexpected error", error=type(error).__name__)
-    return _answer(request, 500, "internal", "an error of ours; it was logged")
+    return answer(request, error)

@@ -116,7 +116,7 @@ async def sign_in(
         given.code.get_secret_value(),
         address_of(request),
     )
-    found = await _in_its_place(request, attempt)
+    found = await in_its_place(request, attempt)
     response.headers.update(NO_STORE)
     return EnrolmentOut(second_factor=found.address) if isinstance(found, Enrolment) else session_out(found)
 
@@ -146,7 +146,7 @@ async def change_password(request: Request, services: Use, caller: Anybody, give
     """Of a local account; ends all its sessions."""
     change = services.people.sign_in.change_password
     old, new = given.password.get_secret_value(), given.new_password.get_secret_value()
-    await _in_its_place(request, partial(change, caller.name, old, new, address_of(request)))
+    await in_its_place(request, partial(change, caller.name, old, new, address_of(request)))
     return Response(status_code=204)
 
 
@@ -161,12 +161,12 @@ async def add_second_factor(
     """For roles that need none: from the first sign-in with a code of it on, every sign-in needs one."""
     add = services.people.sign_in.add_second_factor
     password = given.password.get_secret_value()
-    found = await _in_its_place(request, partial(add, caller.name, password, address_of(request)))
+    found = await in_its_place(request, partial(add, caller.name, password, address_of(request)))
     response.headers.update(NO_STORE)
     return EnrolmentOut(second_factor=found.address)
 
 
-async def _in_its_place(request: Request, work: Callable[[], Result]) -> Result:
+async def in_its_place(request: Request, work: Callable[[], Result]) -> Result:
     """Try a password in one of a few threads of their own. Raises: RateLimitedError: too many wait for one."""
     places: anyio.CapacityLimiter = request.app.state.sign_ins
     if places.statistics().tasks_waiting >= _WAITING:

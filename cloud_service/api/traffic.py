@@ -82,8 +82,10 @@ class Traffic:
 
 def _extra(message: Message) -> tuple[tuple[bytes, bytes], ...]:
     """What only a page needs is left out elsewhere: agents get some sixty short answers a job."""
-    kinds = [value for name, value in message.get("headers", ()) if name.lower() == b"content-type"]
-    is_page = any(kind.startswith(b"text/html") for kind in kinds)
+    given = {name.lower(): value for name, value in message.get("headers", ())}
+    if b"content-security-policy" in given:  # a page that says itself what it may load
+        return ()
+    is_page = given.get(b"content-type", b"").startswith(b"text/html")
     return _PAGE_HEADERS if is_page else _HEADERS
 
 

@@ -32,6 +32,18 @@ class Access:
         caller = None
         if len(bearer) <= _LONGEST:
             caller = self.tokens.find(bearer) or self.sessions.find(bearer)
+        return self._let_in(caller)
+
+    def visitor(self, session: str, *, is_watching: bool) -> Caller:
+        """Somebody whose browser holds a session; tokens of programs open no pages.
+
+        Args: is_watching: the page asks by itself, which keeps no session alive.
+        Raises: NotSignedInError. RateLimitedError.
+        """
+        is_short = len(session) <= _LONGEST
+        return self._let_in(self.sessions.find(session, is_request=not is_watching) if is_short else None)
+
+    def _let_in(self, caller: Caller | None) -> Caller:
         if caller is None:
             raise NotSignedInError("the token is not known here, was revoked, or has ended")
         proofs.given()

@@ -1,0 +1,33 @@
+"""Style sheets, scripts and pictures, as they lie in `shared/web/static`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from shared.web.rendering import ASSETS_PATH, CONTENT_SECURITY_POLICY
+
+_KEPT: Final = "public, max-age=31536000, immutable"
+_ASKED_FOR_AGAIN: Final = "no-cache"
+
+
+class Assets(StaticFiles):
+    """An address with a version, as `asset()` makes them, is kept for a year: another content has another address."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """One file."""
+        answer = await super().get_response(path, scope)
+        has_version = scope["query_string"].startswith(b"v=")
+        answer.headers["Cache-Control"] = _KEPT if has_version else _ASKED_FOR_AGAIN
+        answer.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
+        answer.headers["X-Content-Type-Options"] = "nosniff"
+        return answer
+
+
+def install(app: FastAPI) -> None:
+    """Serve them; open to all, as the page to sign in needs them."""
+    app.mount(ASSETS_PATH, Assets(packages=[("shared.web", "static")]), name="assets")
