@@ -8,13 +8,13 @@ has one value in a field. Needs the extra `fhir`.
 
 from __future__ import annotations
 
-import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
+from hospital_agent.records.fhirpath import PathEngine
 from shared.errors import InputError
 
 Scalar = str | int | bool | Decimal | None
@@ -112,8 +112,7 @@ class _Paths:
 
     where: str
     constants: dict[str, Any]
-    engine: Any
-    model: Any
+    engine: PathEngine
 
     @classmethod
     def of(cls, document: Mapping[str, Any], where: str) -> _Paths:
@@ -123,16 +122,7 @@ class _Paths:
             if len(values) != 1 or "name" not in constant:
                 raise _fault("a constant needs a name and one value", where)
             constants[constant["name"]] = values[0]
-        try:
-            engine = importlib.import_module("fhirpathpy")
-            model = importlib.import_module("fhirpathpy.models").models["r4"]
-        except ImportError:
-            raise InputError(
-                "FHIR resources need the extra `fhir`.",
-                where=where,
-                remedy='Install it with: pip install "privet[fhir]"',
-            ) from None
-        return cls(where, constants, engine, model)
+        return cls(where, constants, PathEngine.load(where))
 
     def path(self, text: object, element: str) -> _Path:
         """A compiled path. Args: element: of the view, for messages."""
@@ -141,22 +131,14 @@ class _Paths:
         functions = {
             "getResourceKey": {"fn": _resource_key, "arity": {0: []}},
             "getReferenceKey": {"fn": _reference_key, "arity": {0: [], 1: ["TypeSpecifier"]}},
-            # The engine's own prints what it is given, that is records.
-            "trace": {"fn": _untold, "arity": {0: [], 1: ["String"], 2: ["String", "Expr"]}},
         }
-        # The engine knows `$this` only within a function; raw data keep the types that choices such as value[x] need.
-        whole = f"select({text})" if "$this" in text else text
-        options = {"userInvocationTable": functions, "returnRawData": element == _EACH}
-        try:
-            compiled = self.engine.compile(whole, self.model, options) if _is_fhirpath(text) else None
-        except Exception:  # a character that is in no FHIRPath
-            compiled = None
+        compiled = self.engine.compile(text, functions, raw=element == _EACH)
         if compiled is None:
             raise _fault(f"{element} has a path that is no FHIRPath: {text}", self.where)
 
         def evaluate(resource: Any) -> list[Any]:
             try:
-                return list(compiled(resource, self.constants))
+                return compiled(resource, self.constants)
             except Exception:  # the engine's messages quote the resource
                 raise _fault(f"the path cannot be evaluated: {text}", self.where) from None
 
@@ -193,20 +175,6 @@ class _Paths:
         )
 
 
-def _is_fhirpath(text: str) -> bool:
-    """Whether a path follows the grammar to its end. The engine itself passes over what it does not understand."""
-    antlr = importlib.import_module("antlr4")
-    generated = "fhirpathpy.parser.generated"
-    lexer_kind = importlib.import_module(f"{generated}.FHIRPathLexer").FHIRPathLexer
-    parser_kind = importlib.import_module(f"{generated}.FHIRPathParser").FHIRPathParser
-    lexer = lexer_kind(antlr.InputStream(text))
-    parser = parser_kind(antlr.CommonTokenStream(lexer))
-    lexer.removeErrorListeners()
-    parser.removeErrorListeners()
-    parser.entireExpression()
-    return bool(parser.getNumberOfSyntaxErrors() == 0)
-
-
 def _single(column: ViewColumn, element: Any) -> Scalar:
     found = column.path(element)
     if not found:
@@ -234,11 +202,6 @@ def _reference_key(inputs: Sequence[Any], kind: Any = None) -> list[str]:
         if len(parts) >= 2 and (kind is None or parts[-2] == kind.name):
             keys.append(parts[-1])
     return keys
-
-
-def _untold(inputs: Sequence[Any], *_: Any) -> Sequence[Any]:
-    """FHIRPath's trace without a trace."""
-    return inputs
 
 
 def _fault(what: str, where: str) -> InputError:
