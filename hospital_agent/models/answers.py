@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final, Self
@@ -10,7 +10,7 @@ from typing import Any, Final, Self
 from hospital_agent.models.model import Model
 from shared.contract.asking import AskedReader
 from shared.errors import InputError
-from shared.tree.prediction import Prediction, predict
+from shared.tree.answering import Answer, AnswerBook
 from shared.tree.schema import Schema
 
 Record = Mapping[str, str | int | float | Decimal | bool | None]
@@ -28,46 +28,59 @@ class Answers:
     names: frozenset[str] = field(repr=False)
     as_study: Callable[[Record], Record] = field(repr=False)
     """A record as the study's data contract reads it: its names and its values."""
+    book: AnswerBook | None = field(repr=False)
+    """None where the tree is not here."""
+    head: Mapping[str, Any] = field(repr=False)
+    """What stands above the predictions of every answer."""
 
     @classmethod
     def of(cls, model: Model, as_study: AskedReader | None = None) -> Self:
         """Read the schema once. Args: as_study: how the data contract of the model's study reads records."""
-        schema = model.schema
+        schema, manifest = model.schema, model.manifest
         names = frozenset(attribute.name for attribute in schema.attributes)
-        return cls(model, schema, names, dict if as_study is None else as_study)
-
-    @property
-    def _is_noisy(self) -> bool:
-        return self.model.manifest.noise is not None
+        head = {
+            "model": model.id,
+            "study": manifest.study,
+            "tree_sha256": model.tree_sha256,
+            "disclosure": manifest.disclosure,
+            "notice": notice_of(model),
+        }
+        book = None
+        if model.tree is not None:
+            book = AnswerBook(model.tree, schema, manifest.disclosure, is_noisy=manifest.noise is not None)
+        return cls(model, schema, names, dict if as_study is None else as_study, book, head)
 
     def document(self, records: Sequence[Record]) -> dict[str, Any]:
         """The answer to a batch of records in the study's words (`as_study`), as plain JSON.
 
-        Raises: InputError: an attribute the study does not have, or a value that is no number where one is due;
-            names the record by its place and the attribute, never the value.
+        Raises: InputError: the tree is not here; an attribute the study does not have, or a value that is no number
+            where one is due; names the record by its place and the attribute, never the value.
         """
-        return {
-            "model": self.model.id,
-            "study": self.model.manifest.study,
-            "tree_sha256": self.model.shown_tree.sha256,
-            "disclosure": self.model.manifest.disclosure,
-            "notice": notice_of(self.model),
-            "predictions": [self._answer(number, record) for number, record in enumerate(records, start=1)],
-        }
+        found = self.ask(records)
+        return {**self.head, "predictions": [dict(answer.document) for answer in found]}
 
-    def _answer(self, number: int, record: Record) -> dict[str, Any]:
-        foreign = [name for name in record if name not in self.names]
-        if foreign:
-            raise InputError(
-                "the study has no such attribute",
-                where=f"record {number}, attribute {foreign[0][:200]!r}",
-                remedy="See the attribute names with `GET /models/{id}` or `privet agent models show`.",
-            )
-        try:
-            prediction = predict(self.model.shown_tree, self.schema, record, self.model.manifest.disclosure)
-        except InputError as error:
-            raise InputError(str(error), where=f"record {number}") from None
-        return _document(prediction, is_noisy=self._is_noisy)
+    def ask(self, records: Iterable[Record]) -> list[Answer]:
+        """The answers to records in the study's words, in their order. Raises: InputError: as `document`."""
+        if self.book is None:
+            _ = self.model.shown_tree  # says why it is not here
+            raise InputError("the tree is not here", where=f"model {self.model.id}")
+        answer, names, found = self.book.answer, self.names, []
+        for number, record in enumerate(records, start=1):
+            if not record.keys() <= names:
+                raise self._foreign(number, record)
+            try:
+                found.append(answer(record))
+            except InputError as error:
+                raise InputError(str(error), where=f"record {number}") from None
+        return found
+
+    def _foreign(self, number: int, record: Record) -> InputError:
+        foreign = next(name for name in record if name not in self.names)
+        return InputError(
+            "the study has no such attribute",
+            where=f"record {number}, attribute {foreign[:200]!r}",
+            remedy="See the attribute names with `GET /v1/models/{id}` or `privet agent models show`.",
+        )
 
 
 def notice_of(model: Model) -> str:
@@ -88,20 +101,3 @@ def _weights_of(model: Model) -> str:
         f" Classes were weighed while the tree grew ({told}): the answer is the class of most weight, which need not "
         "be the most frequent one."
     )
-
-
-def _document(prediction: Prediction, *, is_noisy: bool) -> dict[str, Any]:
-    # The interval knows only the chance of a sample, not that of the noise: for noisy counts it would be too narrow.
-    interval = None if is_noisy else prediction.interval
-    parted = {} if prediction.parted_at is None else {"parted_at": prediction.parted_at}
-    return parted | {
-        "class": prediction.label,
-        "probability": prediction.probability,
-        "interval_95": None if interval is None else list(interval),
-        "counts": None if prediction.counts is None else dict(prediction.counts),
-        "path": prediction.path,
-        "steps": [{"attribute": attribute, "value": value} for attribute, value in prediction.steps],
-        "stopped_at": prediction.stopped_at,
-        "stop_reason": prediction.stop_reason,
-        "note": prediction.note,
-    }

@@ -94,12 +94,27 @@ def predict(
         without majorities.
     """
     node, steps, stop = _walk(tree.root, schema, record)
-    if stop is not None and isinstance(node, Split) and _goes_in_parts(node, schema, record):
+    return answer_at(node, steps, stop, schema, record, disclosure)
+
+
+def answer_at(
+    node: Node,
+    steps: tuple[tuple[str, str], ...],
+    stop: tuple[str, StopReason] | None,
+    schema: Schema,
+    record: Mapping[str, Value],
+    disclosure: Disclosure,
+) -> Prediction:
+    """The answer where a walk ended. Args: stop: attribute without a usable value, and why; None at a leaf.
+
+    Raises: InputError: as `predict`.
+    """
+    if stop is not None and isinstance(node, Split) and goes_in_parts(node, schema, record):
         votes = distribution(
             node,
             schema.class_count,
-            lambda split: _branch_of(split, schema, record)[0],
-            lambda split: _goes_in_parts(split, schema, record),
+            lambda split: branch_of(split, schema, record)[0],
+            lambda split: goes_in_parts(split, schema, record),
         )
         share = None if disclosure == "class" else float(max(votes))
         return Prediction(schema.classes[winner(votes)], steps, probability=share, parted_at=stop[0])
@@ -139,7 +154,7 @@ def _walk(
     steps: list[tuple[str, str]] = []
     while isinstance(node, Split):
         attribute = schema.attributes[node.attribute]
-        branch, reason = _branch_of(node, schema, record)
+        branch, reason = branch_of(node, schema, record)
         if branch is None:
             return node, tuple(steps), (attribute.name, reason)
         steps.append((attribute.name, branch_names(attribute, node.test)[branch]))
@@ -147,8 +162,11 @@ def _walk(
     return node, tuple(steps), None
 
 
-def _branch_of(split: Split, schema: Schema, record: Mapping[str, Value]) -> tuple[int | None, StopReason]:
-    """The subtree that the record goes down, or None; a fractional value for missing makes none."""
+def branch_of(split: Split, schema: Schema, record: Mapping[str, Value]) -> tuple[int | None, StopReason]:
+    """The subtree that the record goes down, or None, and why then; a fractional value for missing makes none.
+
+    Raises: InputError: not a finite number where one is due.
+    """
     attribute = schema.attributes[split.attribute]
     branch, reason = _branch(attribute, split.test, record.get(attribute.name))
     if attribute.is_fractional and branch == attribute.missing_code:
@@ -156,9 +174,10 @@ def _branch_of(split: Split, schema: Schema, record: Mapping[str, Value]) -> tup
     return branch, reason
 
 
-def _goes_in_parts(split: Split, schema: Schema, record: Mapping[str, Value]) -> bool:
+def goes_in_parts(split: Split, schema: Schema, record: Mapping[str, Value]) -> bool:
+    """Whether a record that can go no further goes on down every branch."""
     is_fractional = schema.attributes[split.attribute].is_fractional
-    branch, reason = _branch_of(split, schema, record)
+    branch, reason = branch_of(split, schema, record)
     return is_fractional and branch is None and reason == "missing" and can_vote(split)
 
 
