@@ -1,0 +1,431 @@
+// The picture itself: SVG that lies in a frame and scrolls, with the keys of a tree (WAI-ARIA, tree view pattern).
+"use strict";
+
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const WIDTH = 184;
+  const HEIGHT = 50;
+  const GAP = 148;
+  const ROW = 62;
+  const MARGIN = 18;
+  const INNER = WIDTH - 28;
+  const BRANCH_ROOM = GAP - 56;
+  const FIRST_LOOK = 16;
+  const ZOOMS = { least: 0.1, readable: 0.75, most: 3, step: 1.25 };
+  const CUT_FROM = 240; // letters that are measured at most; nothing longer fits a box
+
+  function make(tag, attributes = {}, ...inside) {
+    const element = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value !== undefined) element.setAttribute(name, value);
+    }
+    element.append(...inside);
+    return element;
+  }
+
+  /** Patterns by class: eight grounds, each with another drawing on it, in another pairing after every eight. */
+  function patterns(id, count) {
+    const drawings = [
+      "", "M0 8L8 0", "M0 4H8", "M4 0V8", "M0 0L8 8", "M0 4H8M4 0V8", "M0 8L8 0M0 0L8 8", "M3 4H5",
+    ];
+    const made = [];
+    for (let label = 0; label < count; label += 1) {
+      const drawing = drawings[(label + Math.floor(label / 8)) % 8];
+      const pattern = make("pattern", { id: `${id}-class-${label}`, width: 8, height: 8, patternUnits: "userSpaceOnUse" });
+      pattern.append(make("rect", { width: 8, height: 8, class: `tree-ground tree-ground-${label % 8}` }));
+      if (drawing) pattern.append(make("path", { d: drawing, class: "tree-drawing" }));
+      made.push(pattern);
+    }
+    return make("defs", {}, ...made);
+  }
+
+  /** A patch of a class's pattern, for the legend. */
+  function swatch(id, label) {
+    const patch = make("svg", { width: 26, height: 14, "aria-hidden": "true", focusable: "false" });
+    patch.append(make("rect", { width: 26, height: 14, rx: 3, fill: `url(#${id}-class-${label})`, class: "tree-patch" }));
+    return patch;
+  }
+
+  class Picture {
+    /** `frame`: the element to draw in. `onChoose(node)`: a node has the focus or the mouse. */
+    constructor(frame, nodes, id, onChoose) {
+      this.frame = frame;
+      this.nodes = nodes;
+      this.id = id;
+      this.onChoose = onChoose;
+      this.open = nodes.firstLook(FIRST_LOOK);
+      this.lit = new Set();
+      this.hits = new Set();
+      this.current = nodes.root;
+      this.zoom = 1;
+      this.drawn = new Map();
+      this.measure = document.createElement("canvas").getContext("2d");
+      const title = PrivetTreeNodes.filled(nodes.words.picture, { class: nodes.document.class });
+      this.edges = make("g", { "aria-hidden": "true", class: "tree-edges" });
+      this.items = make("g", { role: "tree", "aria-label": title });
+      this.svg = make("svg", { class: "tree-svg" }, patterns(id, nodes.document.classes.length), this.edges, this.items);
+      frame.append(this.svg);
+      this.listen();
+      this.draw();
+      this.first();
+    }
+
+    // Layout and drawing.
+
+    draw() {
+      const root = d3.hierarchy(this.nodes.root, (node) => (this.open.has(node.place) ? node.kids : null));
+      d3.tree().nodeSize([ROW, WIDTH + GAP]).separation((a, b) => (a.parent === b.parent ? 1 : 1.12))(root);
+      const shown = [];
+      root.eachBefore((spot) => shown.push(spot)); // reading order, which is the order of the keys
+      const top = Math.min(...extremes(shown)) - HEIGHT / 2 - MARGIN;
+      const bottom = Math.max(...extremes(shown)) + HEIGHT / 2 + MARGIN;
+      this.width = MARGIN * 2 + root.height * (WIDTH + GAP) + WIDTH;
+      this.height = bottom - top;
+      this.shown = shown.map((spot) => spot.data);
+      this.spots = new Map(shown.map((spot) => [spot.data.place, { x: spot.y + MARGIN, y: spot.x - top }]));
+      this.edges.replaceChildren(...shown.slice(1).flatMap((spot) => this.edge(spot.data)));
+      this.items.replaceChildren(...this.shown.map((node) => this.item(node)));
+      this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+      if (!this.spots.has(this.current.place)) this.current = this.shownAbove(this.current);
+      this.size();
+      this.mark();
+    }
+
+    size() {
+      this.svg.setAttribute("width", Math.ceil(this.width * this.zoom));
+      this.svg.setAttribute("height", Math.ceil(this.height * this.zoom));
+    }
+
+    edge(node) {
+      const start = this.spots.get(node.above.place);
+      const end = this.spots.get(node.place);
+      const x = start.x + WIDTH;
+      const bend = `M${x} ${start.y}C${x + 34} ${start.y} ${x + 6} ${end.y} ${x + 44} ${end.y}H${end.x}`;
+      const share = this.nodes.records ? (node.records || 0) / this.nodes.records : null;
+      const width = share === null ? 2 : 1.2 + 14 * share;
+      const line = make("path", { d: bend, "stroke-width": width.toFixed(1), class: "tree-edge", "data-edge": node.place });
+      const text = make("text", { x: x + 50, y: (end.y - width / 2 - 5).toFixed(1), class: "tree-branch", "data-edge": node.place });
+      text.textContent = this.cut(node.branch, BRANCH_ROOM, "12px");
+      text.append(make("title", {}, node.branch));
+      return [line, text];
+    }
+
+    item(node) {
+      let item = this.drawn.get(node.place);
+      if (!item) {
+        item = this.made(node);
+        this.drawn.set(node.place, item);
+      }
+      const spot = this.spots.get(node.place);
+      item.setAttribute("transform", `translate(${spot.x} ${spot.y - HEIGHT / 2})`);
+      if (node.kids.length) {
+        const isOpen = this.open.has(node.place);
+        item.setAttribute("aria-expanded", String(isOpen));
+        item.querySelector(".tree-sign").textContent = isOpen ? "−" : "+";
+      }
+      return item;
+    }
+
+    made(node) {
+      const siblings = node.above ? node.above.kids : [node];
+      const isSplit = this.nodes.isSplit(node);
+      const item = make("g", {
+        role: "treeitem",
+        tabindex: "-1",
+        class: `tree-node ${isSplit ? "tree-split" : "tree-leaf"}`,
+        "data-place": node.place,
+        "aria-level": node.level,
+        "aria-setsize": siblings.length,
+        "aria-posinset": siblings.indexOf(node) + 1,
+      });
+      const told = this.nodes.told(node);
+      const left = isSplit ? 12 : 26;
+      const room = isSplit ? INNER - 8 : INNER - 6;
+      item.append(
+        make("title", {}, this.nodes.label(node)),
+        make("rect", { class: "tree-box", width: WIDTH, height: HEIGHT, rx: isSplit ? 4 : 14 }),
+      );
+      if (!isSplit && node.label !== null) {
+        item.append(make("path", { d: `M14 0H18V${HEIGHT}H14A14 14 0 0 1 0 ${HEIGHT - 14}V14A14 14 0 0 1 14 0Z`, fill: this.fill(node.label), class: "tree-band" }));
+      }
+      const name = make("text", { x: left, y: told ? 21 : 30, class: "tree-name" });
+      name.textContent = this.cut(this.nodes.name(node), room, "600 14px");
+      item.append(name);
+      if (told) {
+        const line = make("text", { x: left, y: 36, class: "tree-told" });
+        line.textContent = this.cut(told, room, "11.5px");
+        item.append(line);
+      }
+      item.append(...this.bar(node, left));
+      if (node.kids.length) {
+        item.append(make("g", { class: "tree-badge" }, make("circle", { cx: WIDTH, cy: HEIGHT / 2, r: 9 }), make("text", { x: WIDTH, y: HEIGHT / 2 + 4.5, class: "tree-sign" })));
+      }
+      return item;
+    }
+
+    /** How the records spread over the classes, as a bar with the classes' patterns. */
+    bar(node, left) {
+      const present = this.nodes.present(node);
+      const total = present.reduce((sum, [, count]) => sum + count, 0);
+      const room = WIDTH - left - 16;
+      let x = left;
+      return present.map(([label, count]) => {
+        const width = (room * count) / total;
+        const part = make("rect", { x: x.toFixed(1), y: 41, width: width.toFixed(1), height: 5, fill: this.fill(label), class: "tree-bar" });
+        x += width;
+        return part;
+      });
+    }
+
+    fill(label) {
+      return `url(#${this.id}-class-${label})`;
+    }
+
+    /** As much of a text as fits, with an ellipsis where something was cut. */
+    cut(text, room, font) {
+      this.measure.font = `${font} system-ui, sans-serif`;
+      const letters = Array.from(text.slice(0, CUT_FROM));
+      if (text.length <= CUT_FROM && this.measure.measureText(text).width <= room) return text;
+      let low = 0;
+      let high = letters.length;
+      while (low < high) {
+        const middle = Math.ceil((low + high) / 2);
+        if (this.measure.measureText(`${letters.slice(0, middle).join("")}…`).width <= room) low = middle;
+        else high = middle - 1;
+      }
+      return `${letters.slice(0, low).join("").trimEnd()}…`;
+    }
+
+    /** Classes and labels of what is lit, found and chosen. */
+    mark() {
+      const words = this.nodes.words;
+      this.svg.classList.toggle("tree-some-lit", this.lit.size > 0);
+      for (const node of this.shown) {
+        const item = this.drawn.get(node.place);
+        const isLit = this.lit.has(node.place);
+        const isHit = this.hits.has(node.place);
+        item.classList.toggle("tree-lit", isLit);
+        item.classList.toggle("tree-hit", isHit);
+        item.setAttribute("tabindex", node === this.current ? "0" : "-1");
+        const remarks = [isLit ? words.on_path : "", isHit ? words.hit : ""];
+        if (node.kids.length && !this.open.has(node.place)) {
+          remarks.push(PrivetTreeNodes.filled(words.open, { n: node.below }));
+        }
+        item.setAttribute("aria-label", [this.nodes.label(node), ...remarks].filter(Boolean).join(", "));
+      }
+      for (const line of this.edges.children) line.classList.toggle("tree-lit", this.lit.has(Number(line.dataset.edge)));
+    }
+
+    // What people do.
+
+    listen() {
+      this.items.addEventListener("click", (event) => this.clicked(event));
+      this.items.addEventListener("keydown", (event) => this.key(event));
+      this.items.addEventListener("focusin", (event) => this.chosen(event));
+      this.items.addEventListener("pointerover", (event) => this.hovered(event));
+      this.items.addEventListener("pointerleave", () => this.onChoose(this.current));
+      this.frame.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+      this.frame.addEventListener("pointerdown", (event) => this.drag(event));
+    }
+
+    nodeOf(event) {
+      const item = event.target.closest("[data-place]");
+      return item ? this.nodes.all[Number(item.dataset.place)] : null;
+    }
+
+    clicked(event) {
+      const node = this.nodeOf(event);
+      if (!node) return;
+      this.focus(node, { scroll: false });
+      this.toggle(node);
+    }
+
+    chosen(event) {
+      const node = this.nodeOf(event);
+      if (!node) return;
+      this.current = node;
+      for (const [place, item] of this.drawn) item.setAttribute("tabindex", place === node.place ? "0" : "-1");
+      this.onChoose(node);
+    }
+
+    hovered(event) {
+      const node = this.nodeOf(event);
+      if (node) this.onChoose(node);
+    }
+
+    key(event) {
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      const node = this.current;
+      const at = this.shown.indexOf(node);
+      const acts = {
+        ArrowDown: () => this.focus(this.shown[Math.min(at + 1, this.shown.length - 1)]),
+        ArrowUp: () => this.focus(this.shown[Math.max(at - 1, 0)]),
+        ArrowRight: () => (this.isClosed(node) ? this.toggle(node) : this.focus(node.kids[0] || node)),
+        ArrowLeft: () => (this.isOpen(node) ? this.toggle(node) : this.focus(node.above || node)),
+        Home: () => this.focus(this.shown[0]),
+        End: () => this.focus(this.shown[this.shown.length - 1]),
+        Enter: () => this.toggle(node),
+        " ": () => this.toggle(node),
+        "*": () => this.openAll((node.above || node).kids.map((each) => each.place)),
+        "+": () => this.zoomBy(ZOOMS.step),
+        "-": () => this.zoomBy(1 / ZOOMS.step),
+        0: () => this.fit(),
+      };
+      if (!(event.key in acts)) return;
+      event.preventDefault();
+      acts[event.key]();
+    }
+
+    isOpen(node) {
+      return node.kids.length > 0 && this.open.has(node.place);
+    }
+
+    isClosed(node) {
+      return node.kids.length > 0 && !this.open.has(node.place);
+    }
+
+    toggle(node) {
+      if (!node.kids.length) return;
+      if (this.open.has(node.place)) this.open.delete(node.place);
+      else this.open.add(node.place);
+      this.keepingInPlace(node, () => this.draw());
+    }
+
+    openAll(places = this.nodes.all.map((node) => node.place)) {
+      for (const place of places) if (this.nodes.all[place].kids.length) this.open.add(place);
+      this.keepingInPlace(this.current, () => this.draw());
+    }
+
+    closeAll() {
+      this.open = new Set();
+      this.current = this.nodes.root;
+      this.draw();
+      this.middle(this.nodes.root);
+    }
+
+    focus(node, { scroll = true } = {}) {
+      this.openAbove(node);
+      this.current = node;
+      if (scroll) this.reveal(node);
+      this.drawn.get(node.place).focus({ preventScroll: true });
+    }
+
+    /** Open what a node lies under. */
+    openAbove(...nodes) {
+      const closed = nodes.flatMap((node) => this.nodes.path(node).slice(0, -1)).filter((each) => !this.open.has(each.place));
+      if (!closed.length) return;
+      for (const each of closed) this.open.add(each.place);
+      this.draw();
+    }
+
+    shownAbove(node) {
+      return this.nodes.path(node).reverse().find((each) => this.spots.has(each.place));
+    }
+
+    /** Light up places, those of a path or of several; none puts it out. */
+    light(places) {
+      const known = places.filter((place) => this.nodes.all[place]);
+      this.lit = new Set(known);
+      this.openAbove(...known.map((place) => this.nodes.all[place]));
+      this.mark();
+      if (known.length) this.reveal(this.nodes.all[known[known.length - 1]]);
+    }
+
+    found(nodes) {
+      this.hits = new Set(nodes.map((node) => node.place));
+      this.mark();
+    }
+
+    // The frame.
+
+    first() {
+      const fits = Math.min(this.frame.clientWidth / this.width, 1);
+      this.zoomTo(Math.max(fits, ZOOMS.readable));
+      this.middle(this.nodes.root);
+    }
+
+    /** The node at the left, half way down. */
+    middle(node) {
+      const spot = this.spots.get(node.place);
+      this.frame.scrollTo((spot.x - MARGIN) * this.zoom, spot.y * this.zoom - this.frame.clientHeight / 2);
+    }
+
+    fit() {
+      const room = [this.frame.clientWidth / this.width, this.frame.clientHeight / this.height];
+      this.zoomTo(Math.min(...room, 1.25));
+    }
+
+    zoomBy(factor) {
+      this.zoomTo(this.zoom * factor);
+    }
+
+    zoomTo(zoom) {
+      const { frame } = this;
+      const middle = [frame.scrollLeft + frame.clientWidth / 2, frame.scrollTop + frame.clientHeight / 2];
+      const before = this.zoom;
+      this.zoom = Math.min(Math.max(zoom, ZOOMS.least), ZOOMS.most);
+      this.size();
+      const factor = this.zoom / before;
+      frame.scrollTo(middle[0] * factor - frame.clientWidth / 2, middle[1] * factor - frame.clientHeight / 2);
+    }
+
+    wheel(event) {
+      if (!event.ctrlKey) return; // without it the wheel scrolls, as everywhere
+      event.preventDefault();
+      this.zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
+    }
+
+    drag(event) {
+      if (event.pointerType !== "mouse" || event.button !== 0 || this.nodeOf(event)) return;
+      const { frame } = this;
+      const from = { x: event.clientX + frame.scrollLeft, y: event.clientY + frame.scrollTop };
+      const move = (now) => frame.scrollTo(from.x - now.clientX, from.y - now.clientY);
+      frame.setPointerCapture(event.pointerId);
+      frame.addEventListener("pointermove", move);
+      frame.addEventListener("lostpointercapture", () => frame.removeEventListener("pointermove", move), { once: true });
+    }
+
+    /** Scroll the frame, not the page, so that a node and its branch are in sight. */
+    reveal(node) {
+      const spot = this.spots.get(node.place);
+      const left = (spot.x - GAP) * this.zoom;
+      const right = (spot.x + WIDTH + MARGIN) * this.zoom;
+      const top = (spot.y - HEIGHT) * this.zoom;
+      const bottom = (spot.y + HEIGHT) * this.zoom;
+      this.frame.scrollTo(
+        within(this.frame.scrollLeft, left, right, this.frame.clientWidth),
+        within(this.frame.scrollTop, top, bottom, this.frame.clientHeight),
+      );
+    }
+
+    /** A node stays where people look at it while the picture around it changes. */
+    keepingInPlace(node, change) {
+      const before = this.spots.get(node.place);
+      change();
+      const after = this.spots.get(node.place);
+      this.frame.scrollBy((after.x - before.x) * this.zoom, (after.y - before.y) * this.zoom);
+      this.reveal(node);
+      if (document.activeElement === document.body || this.items.contains(document.activeElement)) {
+        this.drawn.get(this.current.place).focus({ preventScroll: true });
+      }
+    }
+  }
+
+  function* extremes(spots) {
+    let least = Infinity;
+    let most = -Infinity;
+    for (const { x } of spots) {
+      least = Math.min(least, x);
+      most = Math.max(most, x);
+    }
+    yield least;
+    yield most;
+  }
+
+  function within(now, start, end, room) {
+    if (start < now || end - start > room) return start;
+    return end > now + room ? end - room : now;
+  }
+
+  globalThis.PrivetTreePicture = { Picture, make, swatch };
+})();
