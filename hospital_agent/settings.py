@@ -116,7 +116,11 @@ class LocalSection(BaseModel):
     port: Annotated[int, Field(ge=0, le=65535)] = DEFAULT_PORT
     """Port to listen on; 0 takes a free one."""
     token: Annotated[SecretStr, Field(min_length=32)] | None = None
-    """What callers send as a bearer token."""
+    """What callers send as a bearer token, and what people type once to sign in to the pages."""
+    pages: bool = True
+    """Whether the pages for this hospital's people are served too: what leaves, studies, models, try a patient."""
+    approve_on_page: bool = True
+    """Whether a steward may answer studies and jobs on the pages. Nobody can before `privet agent stewards add`."""
 
     @model_validator(mode="after")
     def _guarded(self) -> LocalSection:

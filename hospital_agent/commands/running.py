@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,6 +60,7 @@ def run(
     from hospital_agent.daemon.progress import Progress
     from hospital_agent.local_api import Library, create_app, serving
     from hospital_agent.metrics import Figures, add_metrics
+    from hospital_agent.pages import House, install
     from hospital_agent.policy import load_policy
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
@@ -76,7 +78,10 @@ def run(
     settings = daemon.office.settings
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
-    app = create_app(Library(daemon.office.shelf, readers_in(folder)), lambda: status_document(folder), token)
+    library = Library(daemon.office.shelf, readers_in(folder))
+    app = create_app(library, lambda: status_document(folder), token)
+    if local.pages:
+        install(app, House(folder, library, lambda: status_document(folder), version("privet"), token))
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock)
     daemon.client.observers.append(figures.count)

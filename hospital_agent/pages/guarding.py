@@ -1,0 +1,228 @@
+"""Who is let in, and what makes a form's post believable.
+
+Without a token (setting `local.token`) only this machine is answered, under a name of its own: a page of another site
+can make a browser here ask, but not under a loopback name that it does not have. With a token, a browser shows it once
+and has a session from then on. A post must come from a page of this program (`Sec-Fetch-Site`, `Origin`) and carry
+what only such a page has been given: a keyed hash of the browser's cookie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Final
+
+from fastapi import Depends, FastAPI, Request
+from starlette.datastructures import URL, FormData
+from starlette.middleware.base import RequestResponseEndpoint
+from starlette.responses import RedirectResponse, Response
+
+from hospital_agent.pages.problems import PageProblem, problem_page
+from shared.hosts import is_loopback
+from shared.rng import random_bytes, random_token
+from shared.tree.schema import MAX_ATTRIBUTES
+from shared.web.rendering import ASSETS_PATH, HEADERS
+
+COOKIE: Final = "privet_house"
+CSRF_FIELD: Final = "csrf"
+SIGN_IN: Final = "/house/sign-in"
+MAX_FORM_BYTES: Final = 2**20
+_MAX_FIELDS: Final = 2 * MAX_ATTRIBUTES + 8
+_COOKIE_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_READING: Final = ("GET", "HEAD")
+_IDLE_SECONDS: Final = 30 * 60
+_LONGEST_SECONDS: Final = 10 * 3600
+_MAX_SESSIONS: Final = 256
+_TRIES: Final = 5
+_TRIES_SECONDS: Final = 60.0
+
+
+@dataclass(slots=True)
+class Throttle:
+    """Counts failures, so that nobody guesses on: after `_TRIES` in a minute no further try is looked at."""
+
+    clock: Callable[[], float] = time.monotonic
+    _failures: list[float] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def check(self) -> None:
+        """Raises: PageProblem: too many failures lately."""
+        with self._lock:
+            since = self.clock() - _TRIES_SECONDS
+            self._failures = [moment for moment in self._failures if moment > since]
+            if len(self._failures) >= _TRIES:
+                raise PageProblem(429, "too_many_tries")
+
+    def note_failure(self) -> None:
+        """One more."""
+        with self._lock:
+            self._failures.append(self.clock())
+
+
+@dataclass(slots=True)
+class _Session:
+    begun: float
+    seen: float
+
+
+@dataclass(slots=True)
+class Doorkeeper:
+    """Sessions of signed-in browsers, in memory alone. `token`: what signs in; None: whoever is on this machine."""
+
+    token: str | None = field(repr=False)
+    clock: Callable[[], float] = time.monotonic
+    throttle: Throttle = field(default_factory=Throttle)
+    _key: bytes = field(default_factory=lambda: random_bytes(32), repr=False)
+    _sessions: dict[str, _Session] = field(default_factory=dict, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def csrf(self, cookie: str) -> str:
+        """What forms for the browser with this cookie carry."""
+        return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
+
+    def is_in(self, cookie: str) -> bool:
+        """Whether the browser is signed in, or need not be; keeps its session alive."""
+        if self.token is None:
+            return True
+        with self._lock:
+            session, now = self._sessions.get(_digest(cookie)), self.clock()
+            if (
+                session is None
+                or now - session.seen > _IDLE_SECONDS
+                or now - session.begun > _LONGEST_SECONDS
+            ):
+                self._sessions.pop(_digest(cookie), None)
+                return False
+            session.seen = now
+            return True
+
+    def sign_in(self, given: str) -> str:
+        """A new session's cookie. Raises: PageProblem: another token, or too many tries."""
+        self.throttle.check()
+        if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
+            self.throttle.note_failure()
+            raise PageProblem(401, "wrong_token")
+        cookie, now = random_token(), self.clock()
+        with self._lock:
+            while len(self._sessions) >= _MAX_SESSIONS:
+                del self._sessions[min(self._sessions, key=lambda known: self._sessions[known].seen)]
+            self._sessions[_digest(cookie)] = _Session(now, now)
+        return cookie
+
+    def sign_out(self, cookie: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(_digest(cookie), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """The browser that asks. `csrf`: for the forms it is given."""
+
+    cookie: str = field(repr=False)
+    csrf: str = field(repr=False)
+    is_in: bool
+
+
+def add_guards(app: FastAPI, door: Doorkeeper) -> None:
+    """Put the doorkeeper before every page."""
+
+    @app.middleware("http")
+    async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
+        cookie, is_new = _cookie(request)
+        request.state.visitor = Visitor(cookie, door.csrf(cookie), door.is_in(cookie))
+        response = _refusal(request, door) or await call_next(request)
+        if not request.url.path.startswith(f"{ASSETS_PATH}/"):
+            response.headers.update(HEADERS)
+            if is_new and COOKIE not in response.headers.get("set-cookie", ""):
+                set_cookie(request, response, cookie)
+        return response
+
+
+def set_cookie(request: Request, response: Response, cookie: str) -> None:
+    """For the time the browser is open; no script sees it, and no other site can have it sent."""
+    response.set_cookie(
+        COOKIE, cookie, httponly=True, samesite="strict", path="/", secure=request.url.scheme == "https"
+    )
+
+
+async def checked(request: Request) -> None:
+    """Before every endpoint: a post carries what only a page of ours was given. Its fields go to `fields_of`."""
+    if request.method in _READING:
+        return
+    form = await request.form(max_files=0, max_fields=_MAX_FIELDS, max_part_size=MAX_FORM_BYTES)
+    given = form.get(CSRF_FIELD)
+    if not isinstance(given, str) or not hmac.compare_digest(given.encode(), visitor(request).csrf.encode()):
+        raise PageProblem(403, "stale_form")
+    request.state.form = form
+
+
+def visitor(request: Request) -> Visitor:
+    """The browser that asks."""
+    found: Visitor = request.state.visitor
+    return found
+
+
+def _fields(request: Request) -> dict[str, str]:
+    form: FormData = request.state.form
+    return {name: value for name, value in form.items() if isinstance(value, str)}
+
+
+Fields = Annotated[dict[str, str], Depends(_fields)]
+"""The fields of a post, as texts."""
+
+
+def _refusal(request: Request, door: Doorkeeper) -> Response | None:
+    """Why this request is not answered, if it is not."""
+    path = request.url.path
+    if door.token is None and not _is_loopback_name(f"//{request.headers.get('host', '')}"):
+        return problem_page(request, 403, "foreign_host")
+    if request.method not in _READING:
+        if not _is_own_page(request):
+            return problem_page(request, 403, "foreign_page")
+        length = request.headers.get("content-length", "")
+        if not (length.isdigit() and int(length) <= MAX_FORM_BYTES):
+            return problem_page(request, 413, "too_large")
+    if visitor(request).is_in or path == SIGN_IN or path.startswith(f"{ASSETS_PATH}/"):
+        return None
+    place = URL(SIGN_IN)
+    if request.method in _READING and path != "/":
+        place = place.include_query_params(next=path)
+    if "hx-request" in request.headers:
+        return Response(status_code=204, headers={"HX-Redirect": SIGN_IN})
+    return RedirectResponse(str(place), 303)
+
+
+def _is_own_page(request: Request) -> bool:
+    """Whether a browser says, as far as it says anything, that a page of ours posts.
+
+    A page without referrers posts with the origin `null`; then `Sec-Fetch-Site` must vouch for it.
+    """
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    if site is not None and site != "same-origin":
+        return False
+    if origin is None or (origin == "null" and site == "same-origin"):
+        return True
+    return URL(origin).netloc == request.headers.get("host", "") if origin != "null" else False
+
+
+def _is_loopback_name(url: str) -> bool:
+    try:
+        return is_loopback(URL(url).hostname or "")
+    except ValueError:
+        return False
+
+
+def _cookie(request: Request) -> tuple[str, bool]:
+    """The browser's cookie, or a new one; and whether it is new."""
+    given = request.cookies.get(COOKIE, "")
+    return (given, False) if _COOKIE_FORM.fullmatch(given) else (random_token(), True)
+
+
+def _digest(cookie: str) -> str:
+    return hashlib.sha256(cookie.encode()).hexdigest()
