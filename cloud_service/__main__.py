@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cloud_service import (
+    advising,
     commands,
     disclosing,
     doctoring,
@@ -32,6 +33,7 @@ protecting.add_to(app)
 disclosing.add_to(app)
 inspecting.add_to(app)
 doctoring.add_to(app)
+advising.add_to(app)
 
 
 @app.command()

@@ -14,6 +14,7 @@ import typer
 
 from cloud_service.growing_options import CriterionName
 from cloud_service.places import Folder
+from cloud_service.study_files import read_contract, read_json, read_schema
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -28,7 +29,6 @@ studies = typer.Typer(
     add_completion=False,
 )
 StudyId = Annotated[str, typer.Argument(help="The study's id.", metavar="STUDY")]
-_MAX_FILE_BYTES = 2**25
 
 
 class DisclosureName(StrEnum):
@@ -156,8 +156,8 @@ def create_study(
     said: dict[str, Any] = {
         "id": study,
         "question": question,
-        "schema": None if schema is None else _schema(schema),
-        **_contracted(contract),
+        "schema": None if schema is None else read_schema(schema),
+        **read_contract(contract),
         "purpose": purpose,
         "legal_basis": legal_basis,
         "members": hospital or None,
@@ -274,7 +274,7 @@ def _body(file: Path | None, said: dict[str, Any]) -> StudyIn:
     from cloud_service.api.study_models import StudyIn
     from shared.wire.base import describe
 
-    written = {} if file is None else _json(file, "Name the file with the study.")
+    written = {} if file is None else read_json(file, "Name the file with the study.")
     if not isinstance(written, dict):
         raise InputError(
             "expected an object", where=str(file), remedy="Give the study as POST /v1/studies takes it."
@@ -291,34 +291,6 @@ def _body(file: Path | None, said: dict[str, Any]) -> StudyIn:
     except ValidationError as error:
         where = "study" if file is None else str(file)
         raise InputError(describe(error), where=where, remedy="See deploy/README.md for the form.") from None
-
-
-def _json(path: Path, remedy: str) -> Any:
-    from cloud_service.service.folder import read_file
-
-    try:
-        return json.loads(read_file(path, _MAX_FILE_BYTES, remedy))
-    except (ValueError, RecursionError):
-        raise InputError("not JSON", where=str(path), remedy="Give it as JSON.") from None
-
-
-def _schema(path: Path) -> Any:
-    """The schema, alone in the file or as a member of it."""
-    document = _json(path, "Name the file with the study's schema.")
-    return document["schema"] if isinstance(document, dict) and "schema" in document else document
-
-
-def _contracted(path: Path | None) -> dict[str, Any]:
-    """The contract of a file, and the schema that it stands for."""
-    if path is None:
-        return {}
-    from shared.contract.files import contract_of
-    from shared.contract.schema import schema_of_contract
-
-    document = _json(path, "Name the file with the data contract.")
-    contract = contract_of(document, str(path))
-    written = contract.model_dump(mode="json", by_alias=True)
-    return {"schema": schema_of_contract(contract).to_json(), "contract": written}
 
 
 def _last_second(day: str) -> int:
