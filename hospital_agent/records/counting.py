@@ -159,6 +159,7 @@ def _marginals(plan: _Plan, histograms: Sequence[NDArray[np.int64]]) -> dict[int
 def _cells(plan: _Plan, marginals: dict[int, NDArray[np.int64]], queries: Sequence[NodeQuery]) -> list[int]:
     cells: list[int] = []
     for query, slots in zip(queries, plan.open_nodes.query_slots, strict=True):
-        for attribute in query.attributes:
-            cells += marginals[attribute][slots].T.ravel().tolist()
+        asked: Sequence[Sequence[int] | slice] = query.values or [slice(None)] * len(query.attributes)
+        for attribute, values in zip(query.attributes, asked, strict=True):
+            cells += marginals[attribute][slots].T[values,].ravel().tolist()
     return cells

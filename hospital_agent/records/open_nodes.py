@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from shared.errors import InternalError
 from shared.tree.frontier import NodeQuery
+from shared.tree.paths import Branch, NodePath, Side
 
 _NOWHERE = 0
 _ROOT = 1
@@ -116,19 +117,19 @@ class _Trie:
 
     def __init__(self) -> None:
         self.attribute = [_OPEN, _OPEN]
-        self.children: list[dict[int, int]] = [{}, {}]
+        self.children: list[dict[Branch, int]] = [{}, {}]
         self.depth = [0, 0]
 
-    def add(self, path: Sequence[tuple[int, int]]) -> int:
+    def add(self, path: NodePath) -> int:
         """The state at the end of a path."""
         state = _ROOT
-        for attribute, value in path:
+        for attribute, branch in path:
             if self.attribute[state] not in (_OPEN, attribute):
                 raise InternalError("the nodes of a round are not of one tree")
             self.attribute[state] = attribute
-            if value not in self.children[state]:
-                self.children[state][value] = self._new_state(self.depth[state] + 1)
-            state = self.children[state][value]
+            if branch not in self.children[state]:
+                self.children[state][branch] = self._new_state(self.depth[state] + 1)
+            state = self.children[state][branch]
         return state
 
     def _new_state(self, depth: int) -> int:
@@ -149,7 +150,13 @@ class _Trie:
         for state in testing:
             attribute[state] = self.attribute[state]
             table[state] = _NOWHERE
-            for value, child in self.children[state].items():
-                table[state, value] = child
+            for branch, child in self.children[state].items():
+                table[state, _codes_of(branch)] = child
         tested = {self.attribute[state] for state in testing}
         return _Level(attribute, tested.pop() if len(tested) == 1 else None, table)
+
+
+def _codes_of(branch: Branch) -> int | slice:
+    if not isinstance(branch, Side):
+        return branch
+    return slice(branch.threshold + 1, None) if branch.is_above else slice(branch.threshold + 1)

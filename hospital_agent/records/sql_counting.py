@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 from hospital_agent.records.sql_engine import MAX_COLUMNS, ibis
 from hospital_agent.records.sql_values import SqlRecords
 from shared.tree.frontier import NodeQuery
-from shared.tree.paths import NodePath
+from shared.tree.paths import Branch, NodePath, Side
 
 _NOWHERE: Final = -1
 
@@ -30,8 +32,10 @@ def count_sql(records: SqlRecords, queries: Sequence[NodeQuery]) -> list[int]:
     return [
         found.get((node, label, attribute, value), 0)
         for node, query in enumerate(queries)
-        for attribute in query.attributes
-        for value in range(len(records.values[attribute]))
+        for attribute, values in zip(
+            query.attributes, query.asked_values(lambda index: len(records.values[index])), strict=True
+        )
+        for value in values
         for label in query.classes
     ]
 
@@ -76,14 +80,22 @@ def _node_expression(records: SqlRecords, places: Sequence[tuple[NodePath, int]]
     """The index of the open node of a row, or -1: the paths share their first `depth` steps."""
     if len(places[0][0]) == depth:
         return _literal(places[0][1])
-    branches: dict[tuple[int, int], list[tuple[NodePath, int]]] = defaultdict(list)
+    branches: dict[tuple[int, Branch], list[tuple[NodePath, int]]] = defaultdict(list)
     for path, node in places:
         branches[path[depth]].append((path, node))
     cases = [
-        (records.values[attribute][value], _node_expression(records, deeper, depth + 1))
-        for (attribute, value), deeper in branches.items()
+        (_condition(records.values[attribute], branch), _node_expression(records, deeper, depth + 1))
+        for (attribute, branch), deeper in branches.items()
     ]
     return ibis().cases(*cases, else_=_literal(_NOWHERE))
+
+
+def _condition(values: Sequence[Any], branch: Branch) -> Any:
+    """Whether a row goes down a branch. Args: values: for each value of the attribute whether a row has it."""
+    if not isinstance(branch, Side):
+        return values[branch]
+    end = branch.threshold + 1
+    return reduce(or_, values[end:] if branch.is_above else values[:end])
 
 
 def _literal(code: int) -> Any:

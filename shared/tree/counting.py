@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shared.tree.frontier import NodeQuery
+from shared.tree.paths import Branch, leads_to
 from shared.tree.populations import count_apart
 from shared.tree.schema import Schema
 
@@ -30,9 +31,8 @@ def _count_open(rows: Iterable[Row], queries: Sequence[NodeQuery], schema: Schem
     buckets = _rows_by_query(rows, queries)
     cells: list[int] = []
     for query, bucket in zip(queries, buckets, strict=True):
-        for attribute in query.attributes:
+        for attribute, values in zip(query.attributes, query.asked_values(schema.value_count), strict=True):
             found = Counter((row[attribute], row[-1]) for row in bucket)
-            values = range(schema.value_count(attribute))
             cells.extend(found[value, label] for value in values for label in query.classes)
     return cells
 
@@ -45,21 +45,24 @@ def _rows_by_query(rows: Iterable[Row], queries: Sequence[NodeQuery]) -> list[li
         place = top
         while isinstance(place, tuple):
             attribute, branches = place
-            place = branches.get(row[attribute])
+            place = next(
+                (deeper for branch, deeper in branches.items() if leads_to(branch, row[attribute])), None
+            )
         if place is not None:
             buckets[place].append(row)
     return buckets
 
 
 def _walk_table(queries: Sequence[NodeQuery]) -> Any:
-    """Nested (attribute, {value: deeper}) for the paths of one frontier; at the end the query's index.
+    """Nested (attribute, {branch: deeper}) for the paths of one frontier; at the end the query's index.
 
     Nodes of one frontier that share a prefix were split there on one attribute, so a pair is enough.
     """
-    top: dict[int, Any] = {}
+    top: dict[Branch, Any] = {}
     for index, query in enumerate(queries):
-        branches, key = top, 0
-        for attribute, value in query.path:
-            branches, key = branches.setdefault(key, (attribute, {}))[1], value
+        branches: dict[Branch, Any] = top
+        key: Branch = 0
+        for attribute, branch in query.path:
+            branches, key = branches.setdefault(key, (attribute, {}))[1], branch
         branches[key] = index
     return top.get(0)

@@ -9,7 +9,7 @@ Every sum that is asked is checked, and so are the tables put together from aske
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -30,15 +30,23 @@ class NodeQuery:
     """The cells asked for at one node: ordered by attribute, value, class, each ascending.
 
     `attributes` are those still open there, `classes` the classes asked for (the same for each attribute).
+    `values`: for each attribute those of its values that are asked, rising; None where all of them are.
     """
 
     path: NodePath
     attributes: tuple[int, ...]
     classes: tuple[int, ...]
+    values: tuple[tuple[int, ...], ...] | None = None
 
     def cell_count(self, schema: Schema) -> int:
-        """Values of all its attributes, times its classes."""
-        return sum(map(schema.value_count, self.attributes)) * len(self.classes)
+        """Asked values of all its attributes, times its classes."""
+        return sum(map(len, self.asked_values(schema.value_count))) * len(self.classes)
+
+    def asked_values(self, value_count: Callable[[int], int]) -> tuple[Sequence[int], ...]:
+        """For each of its attributes the values asked. Args: value_count: of an attribute's index."""
+        if self.values is not None:
+            return self.values
+        return tuple(range(value_count(attribute)) for attribute in self.attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ def _open_children(schema: Schema, split: SplitDecision, skip_known: bool) -> li
     last = max(paths, key=lambda value: path_order(paths[value]), default=None)
     used = {split.attribute, *(attribute for attribute, _ in split.path)}
     left = tuple(attribute for attribute in range(len(schema.attributes)) if attribute not in used)
-    known = _subtractable(split) if skip_known else frozenset()
+    known = subtractable(split) if skip_known else frozenset()
     nodes = []
     for value, path in paths.items():
         row = split.rows[value]
@@ -98,7 +106,7 @@ def _open_children(schema: Schema, split: SplitDecision, skip_known: bool) -> li
     return nodes
 
 
-def _subtractable(split: SplitDecision) -> frozenset[int]:
+def subtractable(split: SplitDecision) -> frozenset[int]:
     """Classes of which no leaf child has a record: only there do the open children make up the parent."""
     leaves = [row for row, label in zip(split.rows, split.kids, strict=True) if label is not None]
     return frozenset(c for c in range(len(split.counts)) if not any(row[c] for row in leaves))
@@ -119,7 +127,7 @@ def assemble(
     Raises: InternalError: not one integer per asked cell. JobFailure: `range_violation`: a cell outside
         [0, 2^46]. `inconsistent_counts`: the tables of a node contradict each other or the parent's row.
     """
-    _check_cells(counts, sum(node.query.cell_count(schema) for node in frontier))
+    check_cells(counts, sum(node.query.cell_count(schema) for node in frontier))
     cells = iter(counts)
     tables: dict[NodePath, NodeTables] = {}
     siblings: dict[NodePath, list[NodeTables]] = {}
@@ -135,7 +143,8 @@ def assemble(
     return tables
 
 
-def _check_cells(counts: Sequence[int], expected: int) -> None:
+def check_cells(counts: Sequence[int], expected: int) -> None:
+    """Refuse sums that are not one integer per asked cell (InternalError), or out of range (`range_violation`)."""
     if len(counts) != expected or not set(map(type, counts)) <= {int}:
         raise InternalError("the sums of a round are one Python integer per asked cell")
     if counts and not (min(counts) >= 0 and max(counts) <= MAX_COUNT):

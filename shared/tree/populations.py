@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 from shared.errors import InternalError
 from shared.tree.frontier import NodeQuery
-from shared.tree.paths import NodePath
+from shared.tree.paths import Branch, NodePath
 
-Conjunction = frozenset[tuple[int, int]]
+Conjunction = frozenset[tuple[int, Branch]]
 
 
 def conjunction(path: NodePath) -> Conjunction:
