@@ -18,9 +18,8 @@ from rich.table import Table
 
 from hospital_agent.records.counting import count_codes
 from shared.tree.fractional_growing import FractionalGrowth
-from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
-from shared.tree.growths import tree_growth
+from shared.tree.growths import TreeGrowth, tree_growth
 from shared.tree.populations import count_apart, disjoint_groups
 from shared.tree.schema import Attribute, Schema
 
@@ -88,9 +87,9 @@ def levels(schema: Schema, codes: NDArray[np.uint8], rules: GrowthRules) -> list
     return lines
 
 
-def _bits(growth: Growth | FractionalGrowth) -> int:
+def _bits(growth: TreeGrowth) -> int:
     """Length of the longest denominator of a weight."""
-    if isinstance(growth, Growth):
+    if not isinstance(growth, FractionalGrowth):
         return 1
     return max(part.weight.denominator.bit_length() for node in growth.frontier for part in node.parts)
 

@@ -55,7 +55,7 @@ def grow_pooled(
             where=f"attribute {measured[0]!r}",
             remedy="Give it cut points, or choose mode gain-ratio.",
         )
-    growth = tree_growth(schema).start(schema, rules, bytes(32))
+    growth = tree_growth(schema, rules).start(schema, rules, bytes(32))
     while not growth.is_done:
         growth = growth.absorb(count_rows(rows, growth.queries, schema))
     return growth.tree

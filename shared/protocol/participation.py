@@ -17,10 +17,8 @@ from shared.ids import AgentId
 from shared.protocol.envelopes import Chain
 from shared.protocol.states import AgentState
 from shared.secure_tree.context import RoundContext
-from shared.tree.fractional_growing import FractionalGrowth
-from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
-from shared.tree.growths import AnyGrowth, tree_growth
+from shared.tree.growths import AnyGrowth, TreeGrowth, tree_growth
 from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
 from shared.tree.tallying import TallyGrowth
@@ -150,6 +148,7 @@ def rules_of(manifest: Manifest) -> GrowthRules:
         min_gain=Fraction(manifest.min_gain or 0),
         class_weights=None if manifest.class_weights is None else tuple(manifest.class_weights),
         pruning=None if manifest.pruning is None else pruning_of(manifest.pruning),
+        thresholds=manifest.thresholds,
     )
 
 
@@ -161,9 +160,9 @@ def pruning_of(spec: PruningSpec) -> Pruning:
     )
 
 
-def growth_kind(manifest: Manifest) -> type[Growth] | type[FractionalGrowth] | type[TallyGrowth]:
+def growth_kind(manifest: Manifest) -> type[TreeGrowth] | type[TallyGrowth]:
     """What a job's rounds bring forward: a tree, or the tables of a tally."""
-    return tree_growth(schema_of(manifest)) if manifest.tally is None else TallyGrowth
+    return tree_growth(schema_of(manifest), rules_of(manifest)) if manifest.tally is None else TallyGrowth
 
 
 def to_json(participation: Participation) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from shared.errors import InternalError
 from shared.tree.average_gain import many_values
+from shared.tree.binary_tests import UpTo
 from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
 from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
 from shared.tree.growth_rules import GrowthRules
@@ -67,7 +68,7 @@ class Growth(LevelGrowth):
         return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
 
     def _grown(self) -> Tree:
-        return _build(self.history)
+        return build(self.history)
 
     def absorb(self, counts: Sequence[int]) -> Growth:
         """The next state from the sums of `queries`, one integer a cell, in their order.
@@ -168,7 +169,7 @@ def next_state(state: bytes, level: Sequence[NodeDecision]) -> bytes:
     return hashlib.sha256(state + canonical.encode("ascii")).digest()
 
 
-def _build(levels: Levels) -> Tree:
+def build(levels: Levels) -> Tree:
     """The tree from the decisions, bottom level first so that every subtree is there when it is needed."""
     built: dict[NodePath, Node] = {}
     for level in reversed(levels):
@@ -181,7 +182,8 @@ def _node(decision: NodeDecision, built: dict[NodePath, Node]) -> Node:
     if isinstance(decision, LeafDecision):
         return Leaf(decision.label, decision.counts)
     kids = tuple(
-        built.pop((*decision.path, (decision.attribute, value))) if label is None else Leaf(label, row)
-        for value, (label, row) in enumerate(zip(decision.kids, decision.rows, strict=True))
+        built.pop(decision.path_of(kid)) if label is None else Leaf(label, row)
+        for kid, (label, row) in enumerate(zip(decision.kids, decision.rows, strict=True))
     )
-    return Split(decision.attribute, kids, decision.majority, decision.counts)
+    test = None if decision.up_to is None else UpTo(decision.up_to)
+    return Split(decision.attribute, kids, decision.majority, decision.counts, test)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from shared.errors import InputError
 from shared.tree.contingency import ContingencyTable
-from shared.tree.paths import NodePath, parse_path, path_text
+from shared.tree.paths import NodePath, Side, parse_path, path_text
 from shared.tree.schema import Schema
 from shared.tree.splitting import LeafDecision, NodeDecision, NodeTables, SplitDecision
 
@@ -76,12 +76,13 @@ def _decision_to_json(decision: NodeDecision) -> dict[str, Any]:
     node = {"node": path_text(decision.path)}
     if isinstance(decision, LeafDecision):
         return node | {"leaf": decision.label, "counts": list(decision.counts)}
-    return node | {
+    split = node | {
         "attr": decision.attribute,
         "majority": decision.majority,
         "kids": list(decision.kids),
         "rows": [list(row) for row in decision.rows],
     }
+    return split if decision.up_to is None else split | {"up_to": decision.up_to}
 
 
 def _decision(schema: Schema, entry: dict[str, Any]) -> NodeDecision:
@@ -89,7 +90,8 @@ def _decision(schema: Schema, entry: dict[str, Any]) -> NodeDecision:
     if "leaf" in entry:
         return LeafDecision(path, _index(entry["leaf"], classes), _vector(entry["counts"], classes, _count))
     attribute = _index(entry["attr"], len(schema.attributes))
-    values = schema.branch_count(attribute)
+    up_to = _index(entry["up_to"], schema.value_count(attribute) - 1) if "up_to" in entry else None
+    values = schema.branch_count(attribute) if up_to is None else 2
     table = _table(entry["rows"], values, classes)
     return SplitDecision(
         path,
@@ -98,13 +100,18 @@ def _decision(schema: Schema, entry: dict[str, Any]) -> NodeDecision:
         _vector(entry["kids"], values, lambda kid: None if kid is None else _index(kid, classes)),
         table.class_totals,
         table.rows,
+        up_to,
     )
 
 
 def _path(schema: Schema, text: str) -> NodePath:
     path = parse_path(text)
-    for attribute, value in path:
-        _index(value, schema.value_count(_index(attribute, len(schema.attributes))))
+    for attribute, branch in path:
+        values = schema.value_count(_index(attribute, len(schema.attributes)))
+        if isinstance(branch, Side):
+            _index(branch.threshold, values - 1)
+        else:
+            _index(branch, values)
     return path
 
 

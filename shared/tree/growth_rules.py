@@ -12,6 +12,9 @@ from shared.tree.pruning import Pruning
 
 Criterion = Literal["information-gain", "gain-ratio", "c45"]
 """`c45`: gain ratio among the attributes of at least average gain (C4.5)."""
+Thresholds = Literal["gain", "gain-mdl"]
+"""How an attribute whose values have an order is split in two: where the information gain is greatest; `gain-mdl`: less
+log2 of the places tried, a record (`thresholds`)."""
 MAX_CLASS_WEIGHT: Final = 1000
 
 
@@ -23,7 +26,7 @@ class GrowthRules:
     questions on a path, None without limit. `skip_known`: do not ask for cells that follow from others. `noisy`: the
     sums carry noise, so they need not agree with each other. `min_gain`: least information gain of a split, in bits.
     `class_weights`: one positive integer a class; a record counts so many times in gains and majorities, and once in
-    `min_node` and `min_child`. `pruning`: of the grown tree.
+    `min_node` and `min_child`. `pruning`: of the grown tree. `thresholds`: None where every value is a branch.
     """
 
     criterion: Criterion = "information-gain"
@@ -36,11 +39,14 @@ class GrowthRules:
     min_gain: Fraction = Fraction(0)
     class_weights: tuple[int, ...] | None = None
     pruning: Pruning | None = None
+    thresholds: Thresholds | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no manifest can say. Raises: InputError."""
         if self.criterion not in get_args(Criterion):
             raise InputError("expected information-gain, gain-ratio or c45", where="criterion")
+        if self.thresholds not in (None, *get_args(Thresholds)):
+            raise InputError("expected gain or gain-mdl", where="thresholds")
         for name, value in (("min_node", self.min_node), ("min_child", self.min_child)):
             if value < 1:
                 raise InputError("expected at least 1", where=name)

@@ -1,18 +1,23 @@
-"""What the rounds of a job may bring forward: a tree, a tree with fractional rows, or the tables of a tally.
+"""What the rounds of a job may bring forward: a tree, one with fractional rows or thresholds, or the tables of a tally.
 
-All three have the same members, so that the protocol need not know which it is.
+All have the same members, so that the protocol need not know which it is.
 """
 
 from __future__ import annotations
 
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.growing import Growth
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.ordered_growing import OrderedGrowth
 from shared.tree.schema import Schema
 from shared.tree.tallying import TallyGrowth
 
-AnyGrowth = Growth | FractionalGrowth | TallyGrowth
+TreeGrowth = Growth | FractionalGrowth | OrderedGrowth
+AnyGrowth = TreeGrowth | TallyGrowth
 
 
-def tree_growth(schema: Schema) -> type[Growth] | type[FractionalGrowth]:
-    """How a tree of this schema is grown."""
+def tree_growth(schema: Schema, rules: GrowthRules | None = None) -> type[TreeGrowth]:
+    """How a tree of this schema is grown; without rules by those that have no thresholds."""
+    if rules is not None and rules.thresholds is not None:
+        return OrderedGrowth
     return FractionalGrowth if any(a.is_fractional for a in schema.attributes) else Growth

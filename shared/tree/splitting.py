@@ -13,7 +13,7 @@ from shared.tree.average_gain import best_of_average_gain
 from shared.tree.contingency import ContingencyTable
 from shared.tree.criteria import SCALE_BITS, gain_ratio_fraction, has_zero_gain, information_gain_score
 from shared.tree.growth_rules import GrowthRules
-from shared.tree.paths import NodePath, path_text
+from shared.tree.paths import NodePath, Side, path_text
 
 NodeTables = Mapping[int, ContingencyTable]
 """The tables of one node by attribute index, in ascending order of the index."""
@@ -34,9 +34,10 @@ class LeafDecision:
 
 @dataclass(frozen=True, slots=True)
 class SplitDecision:
-    """A node splits. `kids` has one entry per value: the class index of a leaf, or None for an open child.
+    """A node splits. `kids` has one entry per branch: the class index of a leaf, or None for an open child.
 
-    `rows` are the records per class of each child (shape values x classes), read off the chosen table.
+    `rows` are the records per class of each child (shape branches x classes), read off the chosen table. `up_to`: of
+    a threshold the last value that goes left; None where every value is a branch.
     """
 
     path: NodePath
@@ -45,11 +46,18 @@ class SplitDecision:
     kids: tuple[int | None, ...]
     counts: tuple[int, ...] = field(repr=False)
     rows: tuple[tuple[int, ...], ...] = field(repr=False)
+    up_to: int | None = None
 
     def canonical(self) -> dict[str, Any]:
-        """The decision as section 4 writes it."""
+        """The decision as section 4 writes it; with a threshold also `up_to`."""
         kids = ["open" if label is None else {"leaf": label} for label in self.kids]
-        return {"node": path_text(self.path), "attr": self.attribute, "kids": kids}
+        decision = {"node": path_text(self.path), "attr": self.attribute, "kids": kids}
+        return decision if self.up_to is None else decision | {"up_to": self.up_to}
+
+    def path_of(self, kid: int) -> NodePath:
+        """Where the child of this index is."""
+        branch = kid if self.up_to is None else Side(self.up_to, is_above=kid == 1)
+        return (*self.path, (self.attribute, branch))
 
 
 NodeDecision = LeafDecision | SplitDecision
@@ -70,7 +78,7 @@ def decide(
     """
     counts = next(iter(tables.values())).class_totals
     majority = majority_label(rules.weighed(counts), majority_above)
-    if not path and (_is_pure(counts) or sum(counts) < rules.min_node):
+    if not path and (is_pure(counts) or sum(counts) < rules.min_node):
         return LeafDecision(path, majority, counts)
     attribute = best_attribute(tables, rules, many_values)
     if attribute is None:
@@ -100,7 +108,7 @@ def best_attribute(tables: NodeTables, rules: GrowthRules, many_values: int | No
     best = _best(admissible, rules, many_values)
     if best is None or (not rules.split_on_zero_gain and has_zero_gain(admissible[best])):
         return None
-    return None if _gains_too_little(admissible[best], rules) else best
+    return None if gains_too_little(admissible[best], rules) else best
 
 
 def _best(tables: NodeTables, rules: GrowthRules, many_values: int | None) -> int | None:
@@ -109,7 +117,7 @@ def _best(tables: NodeTables, rules: GrowthRules, many_values: int | None) -> in
     return _by_gain_ratio(tables) if rules.criterion == "gain-ratio" else _by_information_gain(tables)
 
 
-def _gains_too_little(table: ContingencyTable, rules: GrowthRules) -> bool:
+def gains_too_little(table: ContingencyTable, rules: GrowthRules) -> bool:
     """Whether the gain is below `min_gain`: `gain N 2^32 < min_gain N 2^32`, the left side off by rounded entries."""
     if not rules.min_gain:
         return False
@@ -142,11 +150,11 @@ def _by_gain_ratio(tables: NodeTables) -> int | None:
 
 
 def _kid(row: tuple[int, ...], majority: int, last_level: bool, rules: GrowthRules) -> int | None:
-    if last_level or _is_pure(row) or sum(row) < rules.min_node:
+    if last_level or is_pure(row) or sum(row) < rules.min_node:
         return majority_label(rules.weighed(row), majority)
     return None
 
 
-def _is_pure(counts: Sequence[int]) -> bool:
+def is_pure(counts: Sequence[int]) -> bool:
     """Whether at most one class occurs."""
     return sum(1 for count in counts if count) <= 1

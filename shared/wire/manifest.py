@@ -29,6 +29,8 @@ Profile = PaillierProfile | SecretProfile
 KeyMode = Literal["shared", "threshold"]
 """Who can open a sum: every hospital by itself, or so many together that none can alone (protocol section 6.5)."""
 Criterion = Literal["information-gain", "gain-ratio", "c45"]
+Thresholds = Literal["gain", "gain-mdl"]
+"""How attributes whose values have an order are split in two at each node; without, every value is a branch."""
 Disclosure = Literal["class", "probability", "counts"]
 SECRET_CRITERIA: Final[dict[str, Criterion]] = {
     "secret-id3": "information-gain",
@@ -95,6 +97,15 @@ class SchemaSpec(WireModel):
         """Names of the attributes whose missing values are fractional."""
         return [attribute.name for attribute in self.attributes if attribute.missing is not None]
 
+    @property
+    def ordered(self) -> list[str]:
+        """Names of the attributes whose listed values have an order: of intervals unless `treat_as` says otherwise."""
+        return [
+            attribute.name
+            for attribute in self.attributes
+            if attribute.treat_as == "ordered" or (attribute.treat_as is None and attribute.cuts is not None)
+        ]
+
 
 class Deadlines(WireModel):
     """Waiting times in seconds: for acceptances, for one round, and for a silent member before the job fails."""
@@ -111,7 +122,7 @@ class Manifest(WireModel):
     `study_sha256`: of the study document that the job keeps to. `consents`: of hospitals by which alone the roster
     differs from an earlier one over the same records (rule A4). `min_gain`: least information gain of a split, in bits.
     `class_weights`: one for each class; a record counts so many times in gains and majorities. `tally`: of a job that
-    only counts. `selection`: which of its records each hospital takes.
+    only counts. `selection`: which of its records each hospital takes. `thresholds`: split ordered attributes in two.
     """
 
     v: Literal[1] = 1
@@ -154,6 +165,7 @@ class Manifest(WireModel):
     pruning: Annotated[PruningSpec | None, Field(exclude_if=is_absent)] = None
     tally: Annotated[TallySpec | None, Field(exclude_if=is_absent)] = None
     selection: Annotated[SelectionSpec | None, Field(exclude_if=is_absent)] = None
+    thresholds: Annotated[Thresholds | None, Field(exclude_if=is_absent)] = None
 
     @property
     def is_secret(self) -> bool:
@@ -181,6 +193,7 @@ class Manifest(WireModel):
         self._check_fractional()
         self._check_tally()
         self._check_growing()
+        self._check_thresholds()
         return self
 
     def _check_growing(self) -> None:
@@ -191,6 +204,22 @@ class Manifest(WireModel):
             raise ValueError(f"{used[0]}: for jobs of profile hardened or paper that grow a tree")
         if self.class_weights is not None and len(self.class_weights) != len(self.schema_.class_.labels):
             raise ValueError("class_weights: expected one weight for each class label, in their order")
+
+    def _check_thresholds(self) -> None:
+        """Thresholds are found by every hospital in the same exact sums, some of which follow from others."""
+        wrong = [
+            (self.profile != "hardened", "it is for profile hardened"),
+            (self.tally is not None, "a job that only counts splits nothing"),
+            (self.noise is not None, "places found in noisy sums would follow the noise: without noise"),
+            (bool(self.schema_.fractional), "not together with missing values that are fractional"),
+            (
+                not self.schema_.ordered,
+                "no attribute has an order: give one cut points, or treat_as ordered",
+            ),
+        ]
+        reason = next((text for broken, text in wrong if broken), None)
+        if self.thresholds is not None and reason is not None:
+            raise ValueError(f"thresholds: {reason}")
 
     def _check_tally(self) -> None:
         """A tally has the one round whose cells are known beforehand, so bounds of one level hold for it."""

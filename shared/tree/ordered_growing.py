@@ -1,0 +1,173 @@
+"""Growing a tree whose ordered attributes are split at thresholds, level by level from summed counts (docs/adr/0041).
+
+`OrderedGrowth` stands where `growing.Growth` stands in a job whose rules have thresholds. Hospitals count one table of
+value and class an attribute, as ever; every one of them finds the same thresholds in the sums. To the rest of the
+protocol nothing differs but the paths, in which a threshold's side stands for a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from shared.errors import InternalError
+from shared.tree.average_gain import many_values
+from shared.tree.frontier import NodeQuery
+from shared.tree.growing import build, next_state, start_state
+from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.level_growth import LevelGrowth
+from shared.tree.model import Tree
+from shared.tree.ordered_frontier import (
+    OrderedNode,
+    assemble_ordered,
+    next_ordered,
+    open_values,
+    ordered_root,
+)
+from shared.tree.paths import NodePath
+from shared.tree.schema import Schema
+from shared.tree.splitting import (
+    LeafDecision,
+    NodeDecision,
+    NodeTables,
+    SplitDecision,
+    is_pure,
+    majority_label,
+)
+from shared.tree.thresholds import best_offer, is_ordered, offer_of
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedGrowth(LevelGrowth):
+    """A tree that is being grown, at the start of a round. The members are those of `growing.Growth`."""
+
+    schema: Schema = field(repr=False)
+    rules: GrowthRules
+    mh: bytes
+    state: bytes = field(repr=False)
+    frontier: tuple[OrderedNode, ...] = field(repr=False)
+    parents: Mapping[NodePath, NodeTables] = field(repr=False)
+    history: Levels = field(repr=False)
+    last_depth: int = 0
+
+    @classmethod
+    def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> OrderedGrowth:
+        """The state before round 0. `mh`: the manifest's hash, 32 bytes.
+
+        Raises: InternalError: sums with noise, or missing values that are fractional.
+        """
+        if rules.noisy or any(attribute.is_fractional for attribute in schema.attributes):
+            raise InternalError("thresholds need exact sums of whole records")
+        return cls(schema, rules, mh, start_state(mh), (ordered_root(schema),), {}, ())
+
+    @property
+    def queries(self) -> tuple[NodeQuery, ...]:
+        """What to count, in frontier order; a node all of whose cells are known is not listed."""
+        return tuple(node.query for node in self.frontier if node.is_asked)
+
+    @property
+    def last_decisions(self) -> list[dict[str, Any]]:
+        """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
+        return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
+
+    def _grown(self) -> Tree:
+        return build(self.history)
+
+    def absorb(self, counts: Sequence[int]) -> OrderedGrowth:
+        """The next state from the sums of `queries`, one integer a cell, in their order.
+
+        Raises: JobFailure: `range_violation` or `inconsistent_counts`, naming at most a node.
+            InternalError: not one integer per asked cell, or nothing was asked.
+        """
+        if self.is_done:
+            raise InternalError("counts for a tree that is done")
+        grown = self._advance(counts)
+        while grown.frontier and grown.slot_count == 0:
+            grown = grown._advance(())
+        return grown
+
+    def _advance(self, counts: Sequence[int]) -> OrderedGrowth:
+        tables = assemble_ordered(self.schema, self.frontier, self.parents, counts)
+        limit = self._many_values(tables)
+        level = tuple(
+            _decide(self.schema, node, tables[node.path], self.rules, limit) for node in self.frontier
+        )
+        return replace(
+            self,
+            state=next_state(self.state, level),
+            frontier=next_ordered(self.schema, level, tables, self.rules),
+            parents={path: tables[path] for path in _open_splits(level)},
+            history=(*self.history, level),
+            last_depth=self.depth if counts else self.last_depth,
+        )
+
+    def _many_values(self, tables: Mapping[NodePath, NodeTables]) -> int | None:
+        """Of criterion c45: from how many branches on an attribute does not count in the average gain."""
+        if self.rules.criterion != "c45":
+            return None
+        at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
+        branches = (2 if is_ordered(a) else a.branch_count for a in self.schema.attributes)
+        return many_values(branches, sum(self.rules.weighed(at_root)))
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as plain JSON, for an agent's journal. It holds counts: it must not leave the hospital."""
+        return {
+            "mh": self.mh.hex(),
+            "state": self.state.hex(),
+            "last_depth": self.last_depth,
+            "history": levels_to_json(self.history),
+            "parents": parents_to_json(self.parents),
+        }
+
+    @classmethod
+    def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> OrderedGrowth:
+        """The state that `to_json` wrote under the same schema and rules.
+
+        The frontier follows from the last level, and the chain of states is gone through again.
+        Raises: InputError: another form, indices outside the schema, or decisions that do not give the state.
+        """
+        record = parse_record(schema, data)
+        state = reduce(next_state, record.history, start_state(record.mh))
+        last = record.history[-1] if record.history else ()
+        if state != record.state or set(_open_splits(last)) != record.parents.keys():
+            raise unreadable()
+        open_nodes = next_ordered(schema, last, record.parents, rules) if last else (ordered_root(schema),)
+        return cls(
+            schema, rules, record.mh, state, open_nodes, record.parents, record.history, record.last_depth
+        )
+
+
+def _open_splits(level: Sequence[NodeDecision]) -> list[NodePath]:
+    return [d.path for d in level if isinstance(d, SplitDecision) and None in d.kids]
+
+
+def _decide(
+    schema: Schema, node: OrderedNode, tables: NodeTables, rules: GrowthRules, limit: int | None
+) -> NodeDecision:
+    """Split or leaf for one node, by the rules of `splitting.decide` on what its attributes offer."""
+    counts = next(iter(tables.values())).class_totals
+    majority = majority_label(rules.weighed(counts), node.majority_above)
+    if not node.path and (is_pure(counts) or sum(counts) < rules.min_node):
+        return LeafDecision(node.path, majority, counts)
+    found = ((index, offer_of(schema.attributes[index], table, rules)) for index, table in tables.items())
+    offers = {index: offer for index, offer in found if offer is not None}
+    best = best_offer(offers, rules, limit)
+    if best is None:
+        return LeafDecision(node.path, majority, counts)
+    offer = offers[best]
+    kids: tuple[int | None, ...] = (None,) * len(offer.table.rows)
+    split = SplitDecision(node.path, best, majority, kids, counts, offer.table.rows, offer.up_to)
+    return replace(split, kids=tuple(_kid(schema, split, kid, tables, rules) for kid in range(len(kids))))
+
+
+def _kid(
+    schema: Schema, split: SplitDecision, kid: int, tables: NodeTables, rules: GrowthRules
+) -> int | None:
+    row = split.rows[kid]
+    is_leaf = is_pure(row) or sum(row) < rules.min_node or len(split.path) + 1 == rules.max_depth
+    if is_leaf or not open_values(schema, split, kid, tables, rules):
+        return majority_label(rules.weighed(row), split.majority)
+    return None
