@@ -7,7 +7,7 @@ document, `privet-tree-view/1`, is read by `static/tree.js`:
      "nodes": [{"parent", "branch", "attribute" | absent, "label" | null, "counts", "records", "share", "votes"}]}
 
 Nodes stand in level order, the root first; `parent` is a place, `attribute` and `label` are indices, `counts` are one a
-class. What is not shown or not so is left out.
+class, `share` is of the label and stands where counts may not. What is not shown or not so is left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from shared.tree.model import shown_number
 from shared.web.texts import text
 
 FORMAT: Final = "privet-tree-view/1"
-TABLE_ROWS: Final = 300
+TABLE_ROWS: Final = 200
 """Rows of the table that the server writes; the script adds the others, so that pages of large trees stay small."""
 _SIGNS: Final = ("<= ", "> ", "= ", "!= ")
 
@@ -139,7 +139,7 @@ def _node(subject: Subject, place: Place, branch: str) -> dict[str, Any]:
     if place.weights is not None:
         found["counts"] = [shown_number(weight) for weight in place.weights]
         found["records"] = shown_number(place.records)
-    if place.share is not None:
+    elif place.share is not None:
         found["share"] = round(place.share, 4)
     if place.votes:
         found["votes"] = True
