@@ -7,7 +7,8 @@ business of `numeric`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from shared.tree.gain_ratio_layer import (
     table_scale,
     valid_positions,
 )
+from shared.tree.growth_rules import GrowthRules
 
 Keys = NDArray[np.uint32]
 
@@ -32,13 +34,16 @@ class GainRatioRules:
 
     `height`: layers of tests. `min_node`: fewer records make a leaf. `min_child`: least records of each side.
     `grid`: for each column the public step to whose multiples thresholds are rounded up, in codes, 0 for none; empty
-    where no column has one.
+    where no column has one. `min_gain`: least information gain of a test, in bits. `stop_share`: the share of a class
+    that makes a node a leaf, above 0; None for all of its records, which leave nothing to gain.
     """
 
     height: int
     min_node: int = 1
     min_child: int = 1
     grid: tuple[int, ...] = ()
+    min_gain: Fraction = Fraction(0)
+    stop_share: Fraction | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no manifest can say. Raises: InputError."""
@@ -51,6 +56,32 @@ class GainRatioRules:
                 raise InputError("expected at least 1", where=name)
         if any(step < 0 for step in self.grid):
             raise InputError("expected steps of at least 1, or 0 for none", where="grid")
+        if self.min_gain < 0:
+            raise InputError("expected at least 0 bits", where="min_gain")
+        if self.stop_share is not None and not 0 < self.stop_share <= 1:
+            raise InputError("expected above 0 and at most 1", where="stop_share")
+
+    @classmethod
+    def of(cls, rules: GrowthRules, grid: tuple[int, ...] = ()) -> GainRatioRules:
+        """What a job's rules say of mode G. Raises: InputError: no height, or class weights."""
+        if rules.max_depth is None:
+            raise InputError("mode gain-ratio needs a height", where="max_depth", remedy="For example: 4.")
+        if rules.class_weights is not None:
+            raise InputError(
+                "mode gain-ratio has no class weights", where="class_weights", remedy="Leave them out."
+            )
+        return cls(rules.max_depth, rules.min_node, rules.min_child, grid, rules.min_gain, rules.stop_share)
+
+    def gains_enough(self, gain: int, records: int, scale: int) -> bool:
+        """Whether a test reaches `min_gain`. Args: gain: Gain+, times 2^scale and the node's records."""
+        return gain * self.min_gain.denominator >= self.min_gain.numerator * records << scale
+
+    def stops(self, counts: NDArray[np.integer]) -> bool:
+        """Whether a class has the share that ends growth. Args: counts: records of a node per class."""
+        if self.stop_share is None:
+            return False
+        most, records = int(counts.max()), int(counts.sum())
+        return most * self.stop_share.denominator >= self.stop_share.numerator * records
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +122,7 @@ def grow_by_gain_ratio(
         return ((GroupLeaf(0),),)
     s = table_scale(labels.size, label_count) if scale is None else scale
     table = f_table(labels.size, s).astype(np.int64)
-    level = _Level.root(keys, labels.astype(np.int64), label_count, table, rules)
+    level = _Level.root(keys, labels.astype(np.int64), label_count, table, s, rules)
     layers: list[Layer] = []
     for _ in range(rules.height):
         layer = level.decide()
@@ -114,17 +145,24 @@ class _Level:
     labels: Integers
     label_count: int
     table: Integers
+    scale: int
     rules: GainRatioRules
     orders: tuple[NDArray[np.intp], ...]
     ends: NDArray[np.bool_]
 
     @classmethod
     def root(
-        cls, keys: Keys, labels: Integers, label_count: int, table: Integers, rules: GainRatioRules
+        cls,
+        keys: Keys,
+        labels: Integers,
+        label_count: int,
+        table: Integers,
+        scale: int,
+        rules: GainRatioRules,
     ) -> _Level:
         orders = tuple(np.argsort(column, kind="stable") for column in keys)
         ends = np.arange(labels.size) == labels.size - 1
-        return cls(keys, labels, label_count, table, rules, orders, ends)
+        return cls(keys, labels, label_count, table, scale, rules, orders, ends)
 
     def decide(self) -> Layer:
         """Steps 2 to 7 for all nodes."""
@@ -138,10 +176,13 @@ class _Level:
         split = split_denominators(left[chosen], whole[chosen], self.table)
         group = np.repeat(np.arange(last.size), sizes)[chosen]
         winners = chosen[_best_of_groups(group, gain[chosen], split)]
+        counts = self._counts()
         nodes: list[GroupTest | GroupLeaf] = list(self.leaves())
         for place in winners.tolist():
             node = int(np.searchsorted(last, place))
-            nodes[node] = GroupTest(int(column[place]), int(threshold[place]))
+            enough = self.rules.gains_enough(int(gain[place]), int(whole[place]), self.scale)
+            if enough and not self.rules.stops(counts[:, node]):
+                nodes[node] = GroupTest(int(column[place]), int(threshold[place]))
         return tuple(nodes)
 
     def _best_columns(self, left: Integers, whole: Integers) -> tuple[Integers, Integers, Integers]:
@@ -168,10 +209,14 @@ class _Level:
 
     def leaves(self) -> tuple[GroupLeaf, ...]:
         """Every node as a leaf of its majority, on ties the lowest class."""
+        majority = np.argmax(self._counts(), axis=0)
+        return tuple(GroupLeaf(label) for label in majority.tolist())
+
+    def _counts(self) -> Integers:
+        """Records of each class in every node, shape (classes, nodes)."""
         order = self.orders[0]
         _, totals = class_counts(self.labels[order], self.ends, self.label_count)
-        majority = np.argmax(totals[:, self.ends], axis=0)
-        return tuple(GroupLeaf(label) for label in majority.tolist())
+        return totals[:, self.ends]
 
     def after(self, layer: Layer) -> _Level:
         """The records of the nodes that split, each now in its left or right kid."""
@@ -187,7 +232,7 @@ class _Level:
         orders = tuple(_partitioned(order, kid) for order in self.orders)
         placed = kid[orders[0]]
         ends = np.append(placed[1:] != placed[:-1], np.ones(min(1, placed.size), dtype=bool))
-        return _Level(self.keys, self.labels, self.label_count, self.table, self.rules, orders, ends)
+        return replace(self, orders=orders, ends=ends)
 
 
 def _partitioned(order: NDArray[np.intp], kid: Integers) -> NDArray[np.intp]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,18 @@ def gain_ratio_rules(columns: int) -> st.SearchStrategy[GainRatioRules]:
         min_node=st.integers(1, 6),
         min_child=st.integers(1, 4),
         grid=st.one_of(st.just(()), steps),
+    )
+
+
+@st.composite
+def bounded_rules(draw: st.DrawFn, columns: int) -> GainRatioRules:
+    """The same with a least gain and a share that ends growth, each or none."""
+    gains = [Fraction(0), Fraction(1, 10**9), Fraction(1, 8), Fraction(311, 1000), Fraction(1), Fraction(7)]
+    shares = [None, Fraction(1), Fraction(3, 4), Fraction(2, 3), Fraction(1, 2), Fraction(1, 10**9)]
+    return replace(
+        draw(gain_ratio_rules(columns)),
+        min_gain=draw(st.sampled_from(gains)),
+        stop_share=draw(st.sampled_from(shares)),
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,10 @@ from shared.tree.numbers import MAX_CODE_BITS
 from shared.tree.numeric import MAX_COLUMNS
 from shared.tree.schema import MAX_CLASSES
 from shared.wire.secret import MAX_HEIGHT, MAX_RECORDS
+
+MAX_DECIMALS: Final = 9
+"""Digits of a bound behind its point. Then 10^9 times a gain and 2 10^9 times N 2^s fit 64 bits together."""
+_UNREACHED: Final = Fraction(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,9 @@ class GainRatioPlan:
         _expect(1 <= self.classes <= MAX_CLASSES, "classes", f"1 to {MAX_CLASSES} classes")
         _expect(self.rules.height <= MAX_HEIGHT, "height", f"at most {MAX_HEIGHT} layers")
         _expect(len(self.rules.grid) in (0, len(self.widths)), "grid", "one step a column, or none at all")
+        for fraction in (self.rules.min_gain, self.rules.stop_share or 0):
+            most = 10**MAX_DECIMALS
+            _expect(fraction.denominator <= most, "rules", f"at most {MAX_DECIMALS} digits behind the point")
         steps_fit = all(step < 1 << MAX_CODE_BITS for step in self.rules.grid)
         _expect(steps_fit, "grid", f"steps below 2^{MAX_CODE_BITS}")
 
@@ -92,6 +100,16 @@ class GainRatioPlan:
     def has_grid(self) -> bool:
         """Whether any column's thresholds are rounded up to a public grid."""
         return any(self.rules.grid)
+
+    @property
+    def least_gain(self) -> Fraction:
+        """`min_gain`, or 2 bits where it is more: a test has two answers, so none gains that."""
+        return min(self.rules.min_gain, _UNREACHED)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether a slot must reach more than a gain above 0 and `min_node`."""
+        return self.least_gain > 0 or self.rules.stop_share is not None
 
     @property
     def slots(self) -> int:

@@ -12,10 +12,11 @@ positions (`candidates`), blocks before groups (`group_maximum`).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from shared.mpc.arithmetic import multiply
 from shared.mpc.bits import unpack_bits
-from shared.mpc.conversion import bits_to_arithmetic
+from shared.mpc.conversion import bits_to_arithmetic, widen
 from shared.mpc.program import Party, Program, together
 from shared.mpc.ring import U32
 from shared.mpc.sharing import BinaryShare, Share, concatenate, concatenate_binary
@@ -107,11 +108,16 @@ class _Training:
             candidates = yield from best_columns(party, plan, keys, scores, tables.split)
             del scores
         with party.meter.phase("group maximum"):
-            best = yield from best_of_slots(party, candidates, tables.flags, plan.lowest_numerator)
-            del candidates
+            programs: list[Program[Any]] = [
+                best_of_slots(party, candidates, tables.flags, plan.lowest_numerator)
+            ]
+            if plan.has_bounds:
+                programs.append(widen(party, counts))
+            best, *wide = yield from together(*programs)
+            del candidates, programs
         with party.meter.phase("split"):
             sizes = counts.sum(axis=1)
-            decisions = yield from decide(party, plan, best, sizes)
+            decisions = yield from decide(party, plan, best, sizes, *wide)
             self._decisions.append(decisions)
             right = yield from answers(
                 party, plan, self._rows.keys, self._members, decisions.thresholds, decisions.chosen
