@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +14,9 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import JobEntry, Journal
+    from hospital_agent.journal import Journal
     from hospital_agent.keyring import Keyring
     from shared.protocol.audit_file import Header, RecordLine
-    from shared.protocol.disclosure import Ledger
 
 audit = typer.Typer(help="This hospital's own log.", no_args_is_help=True, add_completion=False)
 
@@ -32,6 +30,7 @@ def ledger(
 ) -> Report:
     """Who learns what by a job: at most, and so far. Read from this hospital's own journal; nothing is sent."""
     from hospital_agent.journal import Journal
+    from hospital_agent.people.ledgers import ledgers_of
     from hospital_agent.settings import load_settings
     from shared.protocol.disclosure_page import ledger_page, ledger_text
 
@@ -51,33 +50,6 @@ def ledger(
         write_new(html, ledger_page(document, keeper=str(settings.id)).encode())
         text += f"\nThe page is in {html}."
     return Report(document, text)
-
-
-def ledgers_of(journal: Journal, entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
-    """The forecast and the fact ledger of a journalled job. Args: own: this hospital's id."""
-    from hospital_agent.daemon.casework import manifest_of
-    from shared.protocol.disclosure import forecast
-    from shared.protocol.disclosure_facts import course_of, fact
-
-    manifest = manifest_of(entry)
-    records = [record for record in journal.audit_records() if record.get("job") == entry.job]
-    course = course_of(records, own)
-    course.roster = tuple(_members(entry.certificates)) if entry.certificates else ()
-    for record in records:
-        if record.get("kind") == "computed":
-            course.opened = record.get("opened", {})
-        if record.get("kind") == "ended" and record.get("code"):
-            course.ended = str(record["code"])
-    return forecast(manifest), fact(manifest, course)
-
-
-def _members(encoded: tuple[str, ...]) -> Iterator[str]:
-    """Ids in the certificates of a roster, which were verified when it came."""
-    from shared.crypto.certificates import read
-    from shared.wire.base import decode_base64url
-
-    for text in encoded:
-        yield str(read(decode_base64url(text, what="certificate")).id)
 
 
 @audit.command("export")

@@ -91,11 +91,12 @@ def _studies_waiting(folder: Path, journal: Journal) -> list[str]:
 def offers(folder: Folder) -> Report:
     """Offers that wait for a person, with what they ask for."""
     from hospital_agent.journal import JobStatus, Journal
+    from hospital_agent.people.offers import offer_document
     from hospital_agent.settings import load_settings
 
     load_settings(folder)
     with Journal.open(folder) as journal:
-        waiting = [_offer_document(entry) for entry in journal.jobs(JobStatus.AWAITING)]
+        waiting = [offer_document(entry) for entry in journal.jobs(JobStatus.AWAITING)]
     text = "\n\n".join(_offer_text(offer) for offer in waiting) or "No offer waits for an answer."
     if waiting:
         text += f"\n\nNext: privet agent approve {folder} JOB, or privet agent decline {folder} JOB"
@@ -219,50 +220,6 @@ def _next_step(folder: Path, document: dict[str, Any]) -> str:
     if "complete" in statuses:
         return f"Next: privet agent predict {folder} --set ATTRIBUTE=VALUE"
     return "It waits for jobs."
-
-
-def _offer_document(entry: JobEntry) -> dict[str, Any]:
-    from hospital_agent.daemon.casework import manifest_of
-    from shared.protocol.growing_words import growing_words
-    from shared.protocol.noise_words import noise_words
-    from shared.protocol.tallies import tally_sentences
-
-    manifest = manifest_of(entry)
-    noise = noise_words(manifest)
-    return {
-        "job": entry.job,
-        "study": entry.study,
-        "question": entry.question,
-        "profile": manifest.profile,
-        "criterion": manifest.criterion,
-        "hospitals": list(manifest.invited),
-        "min_hospitals": manifest.min_hospitals,
-        "min_node": manifest.min_node,
-        "min_child": manifest.min_child,
-        "max_depth": manifest.max_depth,
-        "growing": growing_words(manifest),
-        "disclosure": manifest.disclosure,
-        "publish_tree": manifest.publish_tree,
-        "attributes": [attribute.name for attribute in manifest.schema_.attributes],
-        "class": manifest.schema_.class_.name,
-        "expires": manifest.expires,
-        "study_sha256": manifest.study_sha256,
-        "counts": tally_sentences(manifest),
-        "consents": sorted({signed.consent.hospital for signed in manifest.consents or ()}),
-        "noise": None
-        if noise is None
-        else {"epsilon_at_most": str(noise.epsilon), "meaning": list(noise.sentences)},
-        "secret": None
-        if manifest.secret is None
-        else {
-            "compute_parties": list(manifest.secret.compute_parties),
-            "purpose": manifest.secret.purpose,
-            "model": manifest.secret.model,
-            "result": manifest.secret.result,
-            "result_parties": manifest.secret.result_parties,
-            "max_records": manifest.secret.max_records,
-        },
-    }
 
 
 def _offer_text(offer: dict[str, Any]) -> str:

@@ -124,8 +124,8 @@ def _evaluation(folder: Path, job: str) -> TallyResult:
 
 def _ledger(folder: Path, job: str) -> tuple[Entry, ...] | None:
     """The fact ledger's entries of a job; None where the journal has forgotten it."""
-    from hospital_agent.commands.disclosing import ledgers_of
     from hospital_agent.journal import Journal
+    from hospital_agent.people.ledgers import ledgers_of
     from hospital_agent.settings import load_settings
 
     own = str(load_settings(folder).id)

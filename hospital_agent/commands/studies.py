@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,10 +20,8 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import Journal
     from hospital_agent.journal.studies import StudyEntry
-    from hospital_agent.keyring import Keyring
-    from shared.wire.study import AnswerWord
+    from hospital_agent.people.answering import StudyAnswers
 
 studies = typer.Typer(
     help="Study documents: what hospitals approve before any job.", no_args_is_help=True, add_completion=False
@@ -35,7 +32,6 @@ StudyName = Annotated[
 Reason = Annotated[str, typer.Option(help="Why, in at most 200 characters; the coordinator reads it.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask: the document was read already.")]
 _SHORT: Final = 12
-_REASON_CHARACTERS: Final = 200
 
 
 class CodeName(StrEnum):
@@ -93,17 +89,13 @@ def show(folder: Folder, study: StudyName) -> Report:
 def approve(folder: Folder, study: StudyName, yes: Yes = False) -> Report:
     """Say yes to a document: its jobs go on without further questions, within it and within the policy."""
     from hospital_agent.journal import studies as kept
-    from shared.protocol.expiry import day_of
+    from hospital_agent.people.answering import check_open
     from shared.protocol.plain_words import words_of
 
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
         document = entry.document
-        if entry.closed or document.expires < time.time():
-            ended = day_of(entry.closed or document.expires)
-            raise InputError(
-                f"the study ended on {ended}, and takes no more jobs", where=f"study {entry.study}"
-            )
+        check_open(entry, time.time())
         if entry.answer == "approved":
             return _said(folder, entry)
         if not yes:
@@ -126,7 +118,7 @@ def decline(folder: Folder, study: StudyName, code: Code = CodeName.OTHER, reaso
                 where=f"study {entry.study}",
                 remedy=f"To end what was approved: privet agent studies withdraw {folder} {entry.study}.",
             )
-        return _said(folder, desk.answer(entry, "decline", code, reason))
+        return _said(folder, desk.answer(entry, "decline", code.value, reason))
 
 
 @studies.command("withdraw")
@@ -135,6 +127,7 @@ def withdraw(
 ) -> Report:
     """End this hospital's part in a study: running jobs end, later ones are declined. Approve it again to undo."""
     from hospital_agent.journal import studies as kept
+    from hospital_agent.people.answering import STAYS
 
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
@@ -145,8 +138,8 @@ def withdraw(
                 remedy=f"Before an approval: privet agent studies decline {folder} {entry.study}.",
             )
         if not yes:
-            _confirm([_STAYS, f"Withdraw from study {entry.study}?"])
-        return _said(folder, desk.answer(entry, "withdraw", code, reason), _STAYS)
+            _confirm([STAYS, f"Withdraw from study {entry.study}?"])
+        return _said(folder, desk.answer(entry, "withdraw", code.value, reason), STAYS)
 
 
 def consent(
@@ -163,104 +156,31 @@ def consent(
 ) -> Report:
     """Allow results with and without this hospital over the same records, which together tell of its own records."""
     from hospital_agent.journal import studies as kept
+    from hospital_agent.people.answering import CONSENT_MEANING
 
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
         without = entry.sha256 if other is None else _hash(other)
         if not yes:
-            _confirm([_MEANING, f"Consent, for study {entry.study} and document {without[:_SHORT]}...?"])
+            _confirm(
+                [CONSENT_MEANING, f"Consent, for study {entry.study} and document {without[:_SHORT]}...?"]
+            )
         desk.consent(entry, without)
     document = {"study": entry.study, "with_sha256": entry.sha256, "without_sha256": without}
-    return Report(document, f"Consent for study {entry.study} is signed. {_when(folder)}\n{_MEANING}")
-
-
-_STAYS: Final = (
-    "Running jobs of the study end for all hospitals, and this one takes part in no later job of it. Trees that were "
-    "grown stay with the hospitals that have them, and counts that were seen stay known."
-)
-_MEANING: Final = (
-    "Who sees a result with this hospital and one without it over the same records can subtract one from the other: of "
-    "sums that gives this hospital's own counts in every node that both asked about, small ones included, and of trees "
-    "it may give values of single records. A consent lets other hospitals' agents take part in such a pair of jobs. It "
-    "cannot be taken back."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    """One command at work."""
-
-    journal: Journal
-    keyring: Keyring
-    own: str
-
-    def answer(self, entry: StudyEntry, word: AnswerWord, code: CodeName | None, reason: str) -> StudyEntry:
-        """Sign and journal an answer; the entry after it. Raises: InputError: the reason is not one short line."""
-        from hospital_agent.journal import studies as kept
-        from shared.protocol.governing import sign_answer
-        from shared.tree.schema_checks import is_plain_line
-        from shared.wire.study import StudyAnswer
-
-        if len(reason) > _REASON_CHARACTERS or not is_plain_line(reason):
-            raise InputError(
-                f"a reason is one line of at most {_REASON_CHARACTERS} characters",
-                where="--reason",
-                remedy="Shorten it; the code says the kind of reason.",
-            )
-        moment = max(int(time.time()), entry.answered + 1)
-        signed = StudyAnswer(
-            hospital=self.own,
-            study=entry.study,
-            study_sha256=entry.sha256,
-            answer=word,
-            code=None if code is None else code.value,
-            reason=reason,
-            time=moment,
-        )
-        states = {"approve": "approved", "decline": "declined", "withdraw": "withdrawn"}
-        changed = replace(
-            entry,
-            answer=kept.StudyState(states[word]),
-            code=signed.code,
-            reason=reason,
-            answered=moment,
-        )
-        kept.answer(self.journal, changed, sign_answer(signed, self.keyring.identity).canonical())
-        return changed
-
-    def consent(self, entry: StudyEntry, without_sha256: str) -> None:
-        """Sign and journal a consent. Raises: InputError: this agent has not joined."""
-        from hospital_agent.journal import studies as kept
-        from shared.protocol.consenting import sign_consent
-        from shared.wire.consent import Consent
-
-        certificate = self.keyring.certificate
-        if certificate is None:
-            raise InputError("this agent has no certificate yet", remedy="Join first: privet agent join DIR.")
-        given = Consent(
-            hospital=self.own,
-            with_sha256=entry.sha256,
-            without_sha256=without_sha256,
-            time=int(time.time()),
-        )
-        signed = sign_consent(given, self.keyring.identity, certificate.der)
-        kept.consent(self.journal, entry, without_sha256, signed.canonical())
+    return Report(document, f"Consent for study {entry.study} is signed. {_when(folder)}\n{CONSENT_MEANING}")
 
 
 @contextmanager
-def _desk(folder: Path) -> Iterator[_Desk]:
-    from hospital_agent.journal import Journal
-    from hospital_agent.keyring import Keyring
-    from hospital_agent.settings import load_settings
+def _desk(folder: Path) -> Iterator[StudyAnswers]:
+    from hospital_agent.people.answering import study_answers
 
-    settings = load_settings(folder)
-    with Journal.open(folder) as journal:
-        yield _Desk(journal, Keyring.open(folder), settings.id)
+    with study_answers(folder) as desk:
+        yield desk
 
 
 def _narrower(folder: Path, entry: StudyEntry, own: str) -> list[str]:
     """What the policy declines though the document allows it, as a paragraph, if there is something."""
-    from hospital_agent.commands.narrowing import narrower
+    from hospital_agent.people.narrowing import narrower
     from hospital_agent.policy import load_policy
     from hospital_agent.settings import load_settings
 

@@ -137,8 +137,9 @@ def note_begun(journal: Journal, study_id: str) -> None:
     journal.connection.execute("UPDATE studies SET begun = begun + 1 WHERE study = ?", (study_id,))
 
 
-def answer(journal: Journal, changed: StudyEntry, raw: bytes) -> None:
-    """A person's answer to a document, with the signed bytes for the cloud."""
+def answer(journal: Journal, changed: StudyEntry, raw: bytes, *, person: str = "") -> None:
+    """A person's answer to a document, with the signed bytes for the cloud. Args: person: for the own log alone."""
+    said_by = {"person": person} if person else {}
     with journal.transaction():
         journal.connection.execute(
             "UPDATE studies SET answer = ?, code = ?, reason = ?, answered = ? WHERE study = ?",
@@ -146,7 +147,11 @@ def answer(journal: Journal, changed: StudyEntry, raw: bytes) -> None:
         )
         _send(journal, changed.study, WordKind.ANSWER, raw)
         journal.record(
-            f"study_{changed.answer.value}", study=changed.study, sha256=changed.sha256, code=changed.code
+            f"study_{changed.answer.value}",
+            study=changed.study,
+            sha256=changed.sha256,
+            code=changed.code,
+            **said_by,
         )
 
 

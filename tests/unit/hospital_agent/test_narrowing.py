@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hospital_agent.commands.narrowing import narrower
+from hospital_agent.people.narrowing import narrower
 from hospital_agent.policy import Policy
 from shared.ids import AgentId
 from tests.support.studies import document

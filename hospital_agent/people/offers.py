@@ -1,0 +1,51 @@
+"""What a job asks for, for who is to answer its offer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hospital_agent.daemon.casework import manifest_of
+from hospital_agent.journal import JobEntry
+from shared.protocol.growing_words import growing_words
+from shared.protocol.noise_words import noise_words
+from shared.protocol.tallies import tally_sentences
+
+
+def offer_document(entry: JobEntry) -> dict[str, Any]:
+    """What it asks for, as plain JSON, in words where a word is due."""
+    manifest = manifest_of(entry)
+    noise = noise_words(manifest)
+    return {
+        "job": entry.job,
+        "study": entry.study,
+        "question": entry.question,
+        "profile": manifest.profile,
+        "criterion": manifest.criterion,
+        "hospitals": list(manifest.invited),
+        "min_hospitals": manifest.min_hospitals,
+        "min_node": manifest.min_node,
+        "min_child": manifest.min_child,
+        "max_depth": manifest.max_depth,
+        "growing": growing_words(manifest),
+        "disclosure": manifest.disclosure,
+        "publish_tree": manifest.publish_tree,
+        "attributes": [attribute.name for attribute in manifest.schema_.attributes],
+        "class": manifest.schema_.class_.name,
+        "expires": manifest.expires,
+        "study_sha256": manifest.study_sha256,
+        "counts": tally_sentences(manifest),
+        "consents": sorted({signed.consent.hospital for signed in manifest.consents or ()}),
+        "noise": None
+        if noise is None
+        else {"epsilon_at_most": str(noise.epsilon), "meaning": list(noise.sentences)},
+        "secret": None
+        if manifest.secret is None
+        else {
+            "compute_parties": list(manifest.secret.compute_parties),
+            "purpose": manifest.secret.purpose,
+            "model": manifest.secret.model,
+            "result": manifest.secret.result,
+            "result_parties": manifest.secret.result_parties,
+            "max_records": manifest.secret.max_records,
+        },
+    }
