@@ -239,13 +239,13 @@
       if (this.part("rows").dataset.treeFigures) {
         row.append(element("td", "figure", String(node.records ?? "")), element("td", "", this.nodes.perClass(node)));
       }
-      row.dataset.place = node.place;
+      row.dataset.row = node.place;
       return row;
     }
 
     markRows() {
       for (const row of this.part("rows").rows) {
-        const isLit = this.picture.lit.has(Number(row.dataset.place));
+        const isLit = this.picture.lit.has(Number(row.dataset.row));
         row.classList.toggle("lit", isLit);
         const mark = row.querySelector(".tree-mark");
         if (!isLit) mark?.remove();
