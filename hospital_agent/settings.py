@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from hospital_agent.clinical_settings import ClinicalSection
 from hospital_agent.places import (
     OTHER_VARIABLES,
     PREFIX,
@@ -212,6 +213,7 @@ class AgentSettings(BaseSettings):
     telemetry: TelemetrySection = TelemetrySection()
     local: LocalSection = LocalSection()
     compute: ComputeSection = ComputeSection()
+    clinical: ClinicalSection = ClinicalSection()
 
     @model_validator(mode="after")
     def _safe(self) -> AgentSettings:
@@ -334,5 +336,6 @@ def _absolute(settings: AgentSettings, folder: Path) -> AgentSettings:
                 if path is not None
             }
         ),
+        "clinical": settings.clinical.located(folder),
     }
     return settings.model_copy(update=located)
