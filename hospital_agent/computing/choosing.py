@@ -45,7 +45,7 @@ def check_offer(manifest: Manifest, own: str, shelf: Shelf) -> None:
     if secret is None:
         return
     if manifest.profile == "secret-id3":
-        Layout.of(schema_of(manifest), 0)
+        Layout.of(schema_of(manifest), 0, rules_of(manifest).class_weights)
         return
     Study.of(manifest, schema_of(manifest), 0)
     if secret.purpose == "predict" and own in secret.compute_parties:

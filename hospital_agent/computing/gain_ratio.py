@@ -17,6 +17,7 @@ from shared.ids import AgentId
 from shared.mpc.program import Party, Program, Spec, together
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare
+from shared.protocol.participation import rules_of
 from shared.secure_tree.contributing import Layout, WordBlock
 from shared.secure_tree.gain_ratio.opened import layers_of
 from shared.secure_tree.gain_ratio.plan import (
@@ -31,7 +32,9 @@ from shared.secure_tree.gain_ratio.shared_tree import SharedTree, result_specs
 from shared.secure_tree.gain_ratio.training import secret_gain_ratio
 from shared.secure_tree.sealed_result import seal_result
 from shared.tree.gain_ratio_growing import GainRatioRules
+from shared.tree.merging import as_asked
 from shared.tree.numeric import NumericColumn, column_keys, grid_steps, numeric_columns, tree_of_layers
+from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
 from shared.wire.base import canonical_json
 from shared.wire.manifest import Manifest
@@ -48,11 +51,15 @@ _SLOT_BYTES: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What mode G makes of a manifest's schema and rules: columns, and the plan for so many records."""
+    """What mode G makes of a manifest's schema and rules: columns, and the plan for so many records.
+
+    `pruning`: of the opened tree, by who may know it.
+    """
 
     schema: Schema = field(repr=False)
     columns: tuple[NumericColumn, ...] = field(repr=False)
     plan: GainRatioPlan
+    pruning: Pruning | None = None
 
     @classmethod
     def of(cls, manifest: Manifest, schema: Schema, records: int) -> Study:
@@ -61,14 +68,10 @@ class Study:
         steps: dict[int, Decimal] = {}
         if manifest.secret is not None:
             steps = {entry.attribute: Decimal(entry.step) for entry in manifest.secret.grid}
-        rules = GainRatioRules(
-            height=manifest.max_depth or 1,
-            min_node=manifest.min_node,
-            min_child=manifest.min_child,
-            grid=grid_steps(schema, columns, steps) if steps else (),
-        )
+        asked = rules_of(manifest)
+        rules = GainRatioRules.of(asked, grid_steps(schema, columns, steps) if steps else ())
         widths = tuple(column.width_bits for column in columns)
-        return cls(schema, columns, GainRatioPlan(records, widths, schema.class_count, rules))
+        return cls(schema, columns, GainRatioPlan(records, widths, schema.class_count, rules), asked.pruning)
 
     @property
     def memory_bytes(self) -> int:
@@ -134,7 +137,8 @@ class TrainingMode:
         """The tree under the schema's attributes."""
         study = self.study
         layers = layers_of(study.plan, values)
-        return tree_of_layers(layers, study.schema, study.columns).canonical().decode()
+        tree = tree_of_layers(layers, study.schema, study.columns)
+        return as_asked(tree, study.pruning).canonical().decode()
 
 
 @dataclass(frozen=True, slots=True)

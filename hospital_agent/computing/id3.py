@@ -22,6 +22,7 @@ from shared.secure_tree.secret_id3_layout import Layout as RecordLayout
 from shared.secure_tree.secret_id3_layout import record_bits
 from shared.secure_tree.secret_id3_openings import openings_shown_by
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.merging import as_asked
 from shared.tree.model import Tree
 from shared.tree.schema import Schema
 
@@ -29,6 +30,8 @@ _CELL_BYTES: Final = 22
 """Of a value, a class and a record."""
 _ROW_BYTES: Final = 30
 """Of a value and a record."""
+_ENTRY_BYTES: Final = 140
+"""Of an entry of the table of x log2 x, while it is made."""
 _MEMBER_BYTES: Final = 8
 """Of a node and a record."""
 
@@ -54,10 +57,13 @@ class Id3Mode:
 
     @property
     def memory_bytes(self) -> int:
-        """By bits of values and classes, and the nodes of one level; see docs/performance.md."""
+        """By bits of values and classes, the nodes of one level, and tables that weights make longer than the records;
+        see docs/performance.md.
+        """
         shape = self._shape
         a_record = _CELL_BYTES * shape.classes * shape.kept_rows + _ROW_BYTES * shape.table_rows
-        return self.records * a_record + _MEMBER_BYTES * min(self.records**2, MEMBERS_KEPT)
+        longer = _ENTRY_BYTES * (shape.most - shape.records)
+        return self.records * a_record + _MEMBER_BYTES * min(self.records**2, MEMBERS_KEPT) + longer
 
     @property
     def gifts(self) -> tuple[Gift, ...]:
@@ -66,7 +72,7 @@ class Id3Mode:
 
     @property
     def _shape(self) -> RecordLayout:
-        return RecordLayout.of(self.schema, self.records)
+        return RecordLayout.of(self.schema, self.records, self.rules.class_weights)
 
     def blocks(self, snapshot: Snapshot) -> list[Words]:
         """The bits of the own records."""
@@ -74,11 +80,14 @@ class Id3Mode:
         return [record_bits(self._shape, np.stack([*rows.attributes, rows.classes], axis=1))]
 
     def program(self, party: Party, inputs: tuple[BinaryShare, ...]) -> Program[Outcome]:
-        """Grow the tree. Raises: InternalError: it opened other values than the tree shows."""
+        """Grow the tree, and join its leaves of one class where the job says so.
+
+        Raises: InternalError: it opened other values than the grown tree shows.
+        """
         (bits,) = inputs
         tree = yield from secret_id3(party, bits, self.schema, self.rules, open_empty=self.open_empty)
         self._check_openings(party, tree)
-        return Outcome(tree.canonical().decode())
+        return Outcome(as_asked(tree, self.rules.pruning).canonical().decode())
 
     def _check_openings(self, party: Party, tree: Tree) -> None:
         """Positions under shuffles say nothing, and are as many as the look-ups need."""

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from shared.wire.base import Base64Url, Hex16, Hex32, Id, WireModel, is_absent
 from shared.wire.base import DecimalText as Decimal
 from shared.wire.consent import MAX_CONSENTS, SignedConsent
-from shared.wire.growing import MAX_CLASS_WEIGHT, PruningSpec, Share
+from shared.wire.growing import MAX_CLASS_WEIGHT, PruningSpec, Share, secret_growing_fault
 from shared.wire.noise import NoiseSpec, noise_fault
 from shared.wire.secret import MAX_HEIGHT, SecretProfile, SecretSpec
 from shared.wire.tally import SelectionSpec, TallySpec
@@ -197,11 +197,22 @@ class Manifest(WireModel):
         return self
 
     def _check_growing(self) -> None:
-        """Rules that rest on counts which every hospital opens while it grows a tree."""
+        """Rules of growth belong to a job that grows a tree; secret modes have those that need no counts opened."""
         named = {"min_gain": self.min_gain, "class_weights": self.class_weights, "pruning": self.pruning}
         used = [name for name, value in named.items() if value is not None]
-        if used and (self.secret is not None or self.tally is not None):
-            raise ValueError(f"{used[0]}: for jobs of profile hardened or paper that grow a tree")
+        if used and self.tally is not None:
+            raise ValueError(f"{used[0]}: for jobs that grow a tree")
+        if self.secret is not None:
+            reason = secret_growing_fault(
+                self.profile,
+                trains=self.secret.purpose == "train",
+                opens=self.secret.result == "open",
+                weighs=self.class_weights is not None,
+                bounds=self.min_gain is not None,
+                pruning=self.pruning,
+            )
+            if reason is not None:
+                raise ValueError(reason)
         if self.class_weights is not None and len(self.class_weights) != len(self.schema_.class_.labels):
             raise ValueError("class_weights: expected one weight for each class label, in their order")
 

@@ -19,6 +19,7 @@ from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Tree
 from shared.tree.pruning import Pruning
+from shared.wire.manifest import Manifest
 from tests.support.world import Rows, World
 
 SCHEMA = {
@@ -135,22 +136,73 @@ def test_rules_that_contradict_themselves_are_refused(change: dict[str, Any], to
         world(**change)
 
 
+ID3: dict[str, Any] = {
+    "profile": "secret-id3",
+    "secret": {"compute_parties": ["h1", "h2", "h3"]},
+    "max_shrinks": 0,
+    "skip_known": False,
+    "disclosure": "class",
+}
+GAIN_RATIO: dict[str, Any] = {
+    **ID3,
+    "profile": "secret-gainratio",
+    "criterion": "gain-ratio",
+    "max_depth": 3,
+    "schema": {
+        **SCHEMA,
+        "attributes": [
+            {"name": name, "values": ["0", "1", "2"], "treat_as": "ordered"} for name in ("a", "b", "c")
+        ],
+    },
+}
+COLLAPSE, WEIGHTS = {"pruning": {"method": "collapse"}}, {"class_weights": [1, 2]}
+OTHERS: dict[str, Any] = {**ID3["secret"], "result": "shared"}
+ASKING: dict[str, Any] = {**ID3["secret"], "purpose": "predict", "model": "ab" * 16, "result_parties": ["h1"]}
+
+
 @pytest.mark.parametrize(
-    "change",
-    [{"pruning": {"method": "collapse"}}, {"class_weights": [1, 2]}, {"min_gain": "0.1"}],
-    ids=["pruning", "class_weights", "min_gain"],
+    ("mode", "change", "told"),
+    [
+        (ID3, {"pruning": {"method": "pessimistic"}}, "pessimistic needs the errors of leaves"),
+        (GAIN_RATIO, {"pruning": {"method": "cost-complexity", "alpha": "0.1"}}, "cost-complexity needs"),
+        (GAIN_RATIO, WEIGHTS, "class_weights: mode gain-ratio compares"),
+        ({**GAIN_RATIO, "secret": OTHERS}, COLLAPSE, "collapse joins leaves of an opened tree"),
+        (
+            {**GAIN_RATIO, "secret": ASKING},
+            {"min_gain": "0.1"},
+            "min_gain: a job that asks a tree grows none",
+        ),
+        ({**GAIN_RATIO, "secret": ASKING}, COLLAPSE, "pruning: a job that asks a tree grows none"),
+        (ID3, {"class_weights": [1]}, "one weight for each class label"),
+    ],
 )
-def test_secret_modes_refuse_what_needs_counts(change: dict[str, Any]) -> None:
+def test_secret_modes_refuse_what_needs_counts(
+    mode: dict[str, Any], change: dict[str, Any], told: str
+) -> None:
     """Their sums are opened to nobody, so there is nothing to prune by; refused rather than left out in silence."""
-    secret = {
-        "profile": "secret-id3",
-        "secret": {"compute_parties": ["h1", "h2", "h3"]},
-        "max_shrinks": 0,
-        "skip_known": False,
-        "disclosure": "class",
-    }
-    with pytest.raises(ValidationError, match=f"{next(iter(change))}: for jobs of profile hardened or paper"):
-        world(**secret, **change)
+    with pytest.raises(ValidationError, match=told):
+        manifest_of(mode, **change)
+
+
+@pytest.mark.parametrize(
+    ("mode", "change"),
+    [
+        (ID3, {"min_gain": "0.1", **WEIGHTS, **COLLAPSE}),
+        (ID3, {"pruning": {"method": "majority", "share": "0.9"}}),
+        (GAIN_RATIO, {"min_gain": "0.1", **COLLAPSE}),
+        ({**GAIN_RATIO, "secret": OTHERS}, {"pruning": {"method": "majority", "share": "0.9"}}),
+    ],
+)
+def test_secret_modes_take_what_needs_none(mode: dict[str, Any], change: dict[str, Any]) -> None:
+    assert manifest_of(mode, **change).canonical() != manifest_of(mode).canonical()
+    text = manifest_of(mode).canonical().decode()
+    assert not [name for name in ("min_gain", "class_weights", "pruning") if name in text]
+
+
+def manifest_of(mode: dict[str, Any], **change: Any) -> Manifest:
+    """The manifest of a secret mode. Raises: ValidationError."""
+    plain = world().cloud.job.manifest.model_dump(mode="json", by_alias=True)
+    return Manifest.model_validate({**plain, **mode, **change})
 
 
 def test_a_manifest_becomes_the_rules_that_it_names() -> None:
