@@ -10,10 +10,10 @@ from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service import acts, people_log
-from cloud_service.service.passwords import check_password, hash_password
 from cloud_service.service.permissions import Role, check_scopes
 from cloud_service.store import people
 from cloud_service.store.database import Database
+from shared.crypto.passwords import check_password, hash_password
 from shared.errors import InputError
 from shared.ids import is_valid_id
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row
 
-from cloud_service.service import passwords, people_log
+from cloud_service.service import people_log
 from cloud_service.service.attempts import Attempts
 from cloud_service.service.permissions import Role
 from cloud_service.service.refusals import ConflictError, NotSignedInError

@@ -19,9 +19,9 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from cloud_service.api import events
-from cloud_service.service import passwords
 from cloud_service.service.attempts import ADDRESS_FREE, LONGEST_SECONDS, NAME_FREE, wait_after
 from cloud_service.service.second_factor import SecondFactors
+from shared.crypto import passwords
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError
 from shared.protocol import audit_check

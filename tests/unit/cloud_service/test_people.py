@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from sqlalchemy import event, text
 
-from cloud_service.service import passwords, people_log
+from cloud_service.service import people_log
 from cloud_service.service.attempts import NAME_FREE
 from cloud_service.service.people import People, build_people
 from cloud_service.service.permissions import Permission, Role, caller_of, check_scopes
@@ -30,6 +30,7 @@ from cloud_service.settings import Settings
 from cloud_service.store import people as store
 from cloud_service.store import schema
 from cloud_service.store.database import Database
+from shared.crypto import passwords
 from shared.crypto.identity import IdentityKey
 from shared.errors import InputError
 from shared.protocol.audit_log import link

@@ -1,4 +1,4 @@
-"""Passwords of local accounts: what is a good one, and argon2id over it.
+"""Passwords of people: what is a good one, and argon2id over it.
 
 Parameters: RFC 9106's second recommendation, 64 MiB, 3 passes, 4 lanes, with 16 bytes of salt and 32 of hash; that is
 some 0.1 s of work. A stored hash names its own, so stronger ones take over at the next sign-in.
