@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, model_validator
 
 from shared.hosts import is_loopback
 
@@ -24,16 +23,16 @@ class ClinicalSection(BaseModel):
     origins: tuple[Annotated[str, Field(pattern=r"^https?://[^/?#@\s]+$")], ...] = ()
     """Origins of pages that may ask from a browser (CORS), such as `https://ehr.hospital.example`; none by default."""
     fhir_servers: tuple[Annotated[str, Field(pattern=r"^https?://[^?#@\s]+[^/?#@\s]$")], ...] = ()
-    """Base URLs of FHIR servers from which the agent may fetch what a client did not send along, with the token that the
-    client gives; none by default, and then it never does."""
+    """Base URLs of FHIR servers from which the agent may fetch what a client did not send along, with the token that
+    the client gives; none by default, and then it never does."""
     ca_bundle: Path | None = None
     """PEM file of the certificate authority of those servers, if the system does not know it."""
 
     @model_validator(mode="after")
     def _sealed(self) -> ClinicalSection:
         for url in self.fhir_servers:
-            parts = urlsplit(url)
-            if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            parts = AnyUrl(url)
+            if parts.scheme == "http" and not is_loopback(parts.host or ""):
                 raise ValueError("fhir_servers: http:// is for a server on this machine only; use https://")
         return self
 
