@@ -134,6 +134,7 @@ def create_job(
     ] = False,
     min_gain: growing_options.MinGain = None,
     class_weight: growing_options.ClassWeight = None,
+    thresholds: growing_options.Thresholds = None,
     prune: growing_options.Prune = None,
     prune_confidence: growing_options.PruneConfidence = None,
     prune_bound: growing_options.PruneBound = None,
@@ -192,6 +193,7 @@ def create_job(
         split_on_zero_gain=split_on_zero_gain,
         min_gain=growing_options.least_gain(min_gain),
         class_weights=growing_options.class_weights(class_weight or []),
+        thresholds=None if thresholds is None else thresholds.value,
         pruning=growing_options.pruning(
             prune, prune_confidence, prune_bound, prune_alpha, prune_cost, prune_share
         ),

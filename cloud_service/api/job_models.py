@@ -26,6 +26,7 @@ from shared.wire.manifest import (
     KeyMode,
     PaillierProfile,
     Profile,
+    Thresholds,
 )
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS, Progress, Purpose, ResultKind
 from shared.wire.tally import SelectionSpec, TallySpec
@@ -148,6 +149,14 @@ class JobIn(BaseModel):
     pruning: Annotated[
         PruningSpec | None,
         Field(description="Of mode ppsdt: cut the grown tree back, by counts that its members know already"),
+    ] = None
+    thresholds: Annotated[
+        Thresholds | None,
+        Field(
+            description="Of mode ppsdt, profile hardened: split attributes whose values have an order (intervals "
+            "between cut points, or treat_as ordered) in two where the information gain is greatest, again "
+            "and again; gain-mdl asks more gain of an attribute with many places to split at. Left out, every value is a branch"
+        ),
     ] = None
     tally: Annotated[TallyIn | None, Field(description="Count only, and grow no tree")] = None
     selection: Annotated[SelectionIn | None, Field(description="Hold records out")] = None

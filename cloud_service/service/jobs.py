@@ -163,6 +163,7 @@ class Jobs:
             "min_gain": plan.min_gain,
             "class_weights": weights_of(study, plan),
             "pruning": plan.pruning,
+            "thresholds": plan.thresholds,
             **({} if terms is None else terms.named_to(invited)),
             **changes,
         }

@@ -21,6 +21,7 @@ from shared.wire.manifest import (
     KeyMode,
     PaillierProfile,
     Profile,
+    Thresholds,
 )
 from shared.wire.noise import MAX_VARIANCE, NoiseSpec
 from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpose, ResultKind, SecretSpec
@@ -94,6 +95,7 @@ class JobPlan:
     min_gain: str | None = None
     class_weights: Mapping[str, int] | None = None
     pruning: PruningSpec | None = None
+    thresholds: Thresholds | None = None
 
     @property
     def manifest_profile(self) -> Profile:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypedDict
 Mode = Literal["ppsdt", "id3", "gain-ratio"]
 Criterion = Literal["information-gain", "gain-ratio", "c45"]
 Profile = Literal["hardened", "paper"]
+Thresholds = Literal["gain", "gain-mdl"]
 
 
 class JobRules(TypedDict, total=False):
@@ -34,6 +35,7 @@ class JobRules(TypedDict, total=False):
     min_gain: str | None
     class_weights: Mapping[str, int] | None
     pruning: Mapping[str, Any] | None
+    thresholds: Thresholds | None
     tally: Mapping[str, Any] | None
     selection: Mapping[str, Any] | None
 

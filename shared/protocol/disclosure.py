@@ -40,6 +40,7 @@ class Terms:
     `threshold`: holders who open a sum together; None where each hospital has the whole key. `consents`: of hospitals
     by which alone the roster may differ from an earlier one. `fractional`: indices of the attributes whose missing
     values are fractional; their last value makes no branch. `tally`: what is counted in place of growing a tree.
+    `ordered`: indices of the attributes that are split at thresholds, and may be again below.
     """
 
     profile: Profile
@@ -55,6 +56,7 @@ class Terms:
     consents: int = 0
     fractional: frozenset[int] = frozenset()
     tally: TallyKind | None = None
+    ordered: frozenset[int] = frozenset()
 
     @property
     def counted(self) -> Learned | None:
@@ -135,6 +137,7 @@ def terms_of(manifest: Manifest) -> Terms:
         consents=len(manifest.consents or ()),
         fractional=_fractional(manifest),
         tally=None if manifest.tally is None else manifest.tally.kind,
+        ordered=_ordered(manifest),
     )
 
 
@@ -144,6 +147,13 @@ def _fractional(manifest: Manifest) -> frozenset[int]:
         return frozenset()
     attributes = enumerate(manifest.schema_.attributes)
     return frozenset(index for index, attribute in attributes if attribute.missing is not None)
+
+
+def _ordered(manifest: Manifest) -> frozenset[int]:
+    if manifest.thresholds is None:
+        return frozenset()
+    names = set(manifest.schema_.ordered)
+    return frozenset(index for index, a in enumerate(manifest.schema_.attributes) if a.name in names)
 
 
 def about(manifest: Manifest) -> dict[str, Any]:
@@ -189,15 +199,24 @@ def entries_of(terms: Terms) -> Iterator[Entry]:
 
 
 def levels(terms: Terms) -> int:
-    """Most levels whose nodes are asked: a path asks an attribute once, and no node at the greatest depth is asked."""
-    attributes = len(terms.values)
-    return attributes if terms.max_depth is None else min(terms.max_depth, attributes)
+    """Most levels whose nodes are asked: no node at the greatest depth is, and a path asks an attribute once, but one
+    that is split at thresholds once for each place between its values."""
+    questions = len(_questions(terms))
+    return questions if terms.max_depth is None else min(terms.max_depth, questions)
+
+
+def _questions(terms: Terms) -> list[int]:
+    """How many branches each question has that a path may ask, in no order."""
+    widths = []
+    for index, values in enumerate(terms.values):
+        widths += [2] * (values - 1) if index in terms.ordered else [values]
+    return widths
 
 
 def nodes_at(terms: Terms, depth: int) -> int:
-    """Most nodes at a depth: each question on a path is another attribute, so the widest ones come first."""
+    """Most nodes at a depth: each question on a path is another one, so the widest ones come first."""
     count = 1
-    for width in sorted(terms.values, reverse=True)[:depth]:
+    for width in sorted(_questions(terms), reverse=True)[:depth]:
         count *= max(width, 1)
     return count
 
@@ -207,6 +226,8 @@ def populations_at(terms: Terms, depth: int) -> int:
 
     A split on such an attribute gives each part of a node two in every branch: records with the value, and without any.
     """
+    if not terms.fractional:
+        return nodes_at(terms, depth)
     widths = [
         2 * (width - 1) if index in terms.fractional else width for index, width in enumerate(terms.values)
     ]
@@ -230,8 +251,13 @@ def cells(terms: Terms) -> int:
     narrow = sorted(terms.values)
     asked = 0
     for depth in range(levels(terms)):
-        open_values = sum(narrow) - sum(narrow[:depth])
-        asked += min(populations_at(terms, depth) * open_values * terms.classes, MAX_CELLS)
+        # An attribute with thresholds stays open below them.
+        open_values = sum(narrow) - sum(() if terms.ordered else narrow[:depth])
+        most = min(populations_at(terms, depth) * open_values * terms.classes, MAX_CELLS)
+        asked += most
+        if terms.ordered and most == MAX_CELLS:
+            # From here on every level may be as large, and there may be thousands.
+            return asked + (levels(terms) - depth - 1) * MAX_CELLS
     return asked
 
 
@@ -265,6 +291,8 @@ def _paillier(terms: Terms) -> Iterator[Entry]:
     yield Entry(Party.HOSPITAL, sums, always, asked, "cells")
     if terms.fractional:
         yield Entry(Party.HOSPITAL, Learned.MISSING_GROUPS, always)
+    if terms.ordered:
+        yield Entry(Party.HOSPITAL, Learned.INTERVALS, always)
     if terms.counted is None:
         yield Entry(Party.HOSPITAL, Learned.TREE, Condition.WHEN_DONE, 1, "trees")
         yield Entry(Party.ASKER, Learned.PREDICTIONS, Condition.WHEN_ASKED)

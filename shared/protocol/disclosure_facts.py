@@ -228,6 +228,8 @@ def _of_sums(terms: Terms, summed: int | None) -> Iterator[Entry]:
     yield Entry(Party.HOSPITAL, sums, Condition.ALWAYS, summed, "cells")
     if terms.fractional:
         yield Entry(Party.HOSPITAL, Learned.MISSING_GROUPS, Condition.ALWAYS)
+    if terms.ordered:
+        yield Entry(Party.HOSPITAL, Learned.INTERVALS, Condition.ALWAYS)
     yield Entry(Party.ALL_BUT_ONE, last, Condition.IF_POOLED, summed, "cells")
     if terms.profile == "hardened":
         yield Entry(Party.AUTHORITY, sums, Condition.IF_KEYS_ARE_KEPT, summed, "cells")

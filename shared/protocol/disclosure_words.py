@@ -44,6 +44,7 @@ class Learned(StrEnum):
     SUMS = "sums"
     NOISY_SUMS = "noisy_sums"
     MISSING_GROUPS = "missing_groups"
+    INTERVALS = "intervals"
     EVALUATION = "evaluation"
     HISTOGRAM = "histogram"
     SEALED_CONTRIBUTIONS = "sealed_contributions"
@@ -110,6 +111,10 @@ WORDS: Final[Mapping[Learned, str]] = {
         "in these sums, records of a node counted apart by which fields they lack, of those whose missing values are "
         "fractional, in groups however small"
     ),
+    Learned.INTERVALS: (
+        "in these sums, at every node that is asked, records of each class in each interval or value of an attribute "
+        "with an order, on both sides of thresholds: narrow intervals show numbers nearly as they are"
+    ),
     Learned.EVALUATION: (
         "how many records of each true class end at each place of a tree that it has, summed over all hospitals, "
         "small counts included"
@@ -165,6 +170,7 @@ WHY: Final[Mapping[Learned, str]] = {
     Learned.SUMS: "splits are computed from them",
     Learned.NOISY_SUMS: "splits are computed from them",
     Learned.MISSING_GROUPS: "the records of such a group go to every branch with one weight",
+    Learned.INTERVALS: "the best place for a threshold is found in them",
     Learned.EVALUATION: "it is the result of the job: how good the tree is follows from it",
     Learned.HISTOGRAM: "it is the result of the job: cut points are chosen by it",
     Learned.SEALED_CONTRIBUTIONS: "so that each can recompute the sum before it helps to open it",

@@ -1,7 +1,8 @@
-"""How a job grows its tree beyond the floors, in words: least gain, class weights, pruning, and what they disclose.
+"""How a job grows its tree beyond the floors, in words: least gain, class weights, pruning, thresholds, and what they
+disclose.
 
-They disclose nothing. All three are reckoned by every hospital from sums that it opens anyway; a pruned tree shows
-people and the cloud fewer nodes than the grown one would.
+Thresholds disclose finer tables of more nodes. The others disclose nothing: they are reckoned by every hospital from
+sums that it opens anyway; a pruned tree shows people and the cloud fewer nodes than the grown one would.
 """
 
 from __future__ import annotations
@@ -30,7 +31,30 @@ def growing_words(manifest: Manifest) -> list[str]:
         )
     if manifest.pruning is not None:
         told.append(f"The grown tree is cut back: {_pruning(manifest.pruning)}.")
-    return [*told, NOTHING_MORE] if told else []
+    return ([*told, NOTHING_MORE] if told else []) + _thresholds(manifest)
+
+
+def _thresholds(manifest: Manifest) -> list[str]:
+    if manifest.thresholds is None:
+        return []
+    less = (
+        ", less log2 of the places tried a record (C4.5's penalty)"
+        if manifest.thresholds == "gain-mdl"
+        else ""
+    )
+    names = ", ".join(manifest.schema_.ordered)
+    return [
+        (
+            f"Attributes with an order ({names}) are split in two, at the place between two of their values where the "
+            f"information gain is greatest{less}, with at least 25 records or a tenth of the node's records a class on "
+            "either side; below, they may be split again."
+        ),
+        (
+            "For that, every hospital opens at each node how many records of each class lie in each of their values or "
+            "intervals: the narrower those are, the closer it comes to the numbers of single records, summed over all "
+            "hospitals."
+        ),
+    ]
 
 
 def _pruning(spec: PruningSpec) -> str:

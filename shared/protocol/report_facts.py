@@ -18,6 +18,10 @@ _MODES: Final = {
     "secret-id3": "id3 (secret sharing)",
     "secret-gainratio": "gain-ratio (secret sharing)",
 }
+_THRESHOLDS: Final = {
+    "gain": "of greatest information gain, by C4.5's least numbers of records on either side",
+    "gain-mdl": "of greatest information gain less C4.5's penalty, by its least numbers of records on either side",
+}
 
 
 def mode_words(manifest: Manifest) -> str:
@@ -36,6 +40,8 @@ def rule_words(manifest: Manifest) -> dict[str, str]:
     }
     if manifest.min_gain is not None:
         rules["min_gain"] = f"{manifest.min_gain} bits"
+    if manifest.thresholds is not None:
+        rules["thresholds"] = _THRESHOLDS[manifest.thresholds]
     pruning = manifest.pruning
     if pruning is not None:
         given = pruning.model_dump(mode="json", exclude_none=True)
