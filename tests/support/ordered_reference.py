@@ -1,0 +1,60 @@
+"""The public data sets with numeric attributes on a grid that is each attribute's own numbers, for mode PPSDT.
+
+Every number that occurs is a cut, so that nothing is lost by the grid and a threshold of ours can be held against J48's
+by its number. An attribute of more numbers than a schema lists (254) gets only so many cuts, evenly among its numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+from shared.tree.numbers import decimal_text
+from shared.tree.schema import Attribute, Schema
+from tests.support import numeric_reference
+
+MOST_CUTS = 254
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedCase:
+    """One data set: rows as texts and as codes, the class last; `tree`: J48's without pruning and penalty.
+
+    `is_whole`: whether each number is a cut.
+    """
+
+    schema: Schema
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
+    codes: list[tuple[int, ...]] = field(repr=False)
+    tree: dict[str, Any] = field(repr=False)
+    nodes: int
+    is_whole: bool
+
+
+@cache
+def load(name: str) -> OrderedCase:
+    """One case without missing numbers. Raises: FileNotFoundError: the data are not beside the checkout."""
+    case = numeric_reference.load(name)
+    columns = list(zip(*case.rows, strict=True))
+    attributes = [
+        Attribute(a.name, a.values) if a.fixed_point is None else on_grid(a.name, texts)
+        for a, texts in zip(case.schema.attributes, columns, strict=False)
+    ]
+    schema = Schema.create(attributes, case.schema.class_name, case.schema.classes)
+    codes = [
+        (*(a.code_of(text) for a, text in zip(attributes, row, strict=False)), schema.class_code(row[-1]))
+        for row in case.rows
+    ]
+    numbers = zip(case.schema.attributes, columns, strict=False)
+    whole = all(a.fixed_point is None or len(set(map(Decimal, texts))) <= MOST_CUTS for a, texts in numbers)
+    return OrderedCase(schema, case.rows, codes, case.tree, case.summary["nodes"], whole)
+
+
+def on_grid(name: str, texts: tuple[str, ...]) -> Attribute:
+    """A numeric attribute whose cuts are its numbers, or so many of them as a schema holds."""
+    numbers = sorted({Decimal(text) for text in texts})
+    if len(numbers) > MOST_CUTS:
+        numbers = [numbers[place * len(numbers) // MOST_CUTS] for place in range(MOST_CUTS)]
+    return Attribute.numeric(name, [decimal_text(number) for number in numbers])

@@ -1,0 +1,230 @@
+"""Trees with thresholds from summed counts: J48's on public data, an exact oracle's on random tables.
+
+The oracle knows rows, not tables. It compares gains as products of powers of whole numbers, without any logarithm:
+`2^(N gain)` is a rational number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.tree.counting import count_rows
+from shared.tree.export import reference_form
+from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Leaf, Node, Tree
+from shared.tree.ordered_growing import OrderedGrowth
+from shared.tree.schema import Attribute, Schema
+from shared.tree.thresholds import is_ordered
+from tests.support import ordered_reference, reference_data
+from tests.support.c45_numeric import grow_c45
+from tests.support.reference_data import differences
+
+PLAIN = GrowthRules(
+    criterion="c45", min_node=1, min_child=1, max_depth=None, thresholds="gain", split_on_zero_gain=False
+)
+WITH_DATA = pytest.mark.skipif(not reference_data.is_available(), reason=reference_data.SKIP_REASON)
+Rows = Sequence[Sequence[int]]
+
+
+def grown(schema: Schema, rules: GrowthRules, rows: Rows) -> OrderedGrowth:
+    """A growth driven to its end, through its journal's form at each level."""
+    growth = OrderedGrowth.start(schema, rules, bytes(32))
+    while not growth.is_done:
+        growth = growth.absorb(count_rows(rows, growth.queries, schema))
+        assert OrderedGrowth.from_json(schema, rules, growth.to_json()) == growth
+    return growth
+
+
+@WITH_DATA
+@pytest.mark.parametrize(
+    "name", ["play-tennis-numeric", "early-stage-diabetes-numeric", "thyroid-recurrence-numeric"]
+)
+def test_trees_are_j48s_node_by_node(name: str) -> None:
+    case = ordered_reference.load(name)
+    assert case.is_whole
+    tree = grown(case.schema, PLAIN, case.codes).tree
+    assert tree.node_count == case.nodes
+    assert differences(reference_form(tree, case.schema), case.tree) == []
+
+
+@WITH_DATA
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["pima-diabetes", "wdbc"])
+def test_on_a_coarser_grid_the_tree_is_the_oracles_of_the_gridded_numbers(name: str) -> None:
+    case = ordered_reference.load(name)
+    assert not case.is_whole
+    tree = grown(case.schema, PLAIN, case.codes).tree
+    assert paths_of(tree.root) == paths_of(oracle_tree(case.schema, case.codes).root)
+
+
+ATTRIBUTES = st.lists(
+    st.one_of(
+        st.integers(2, 9).map(lambda k: ("cuts", k)),
+        st.integers(2, 6).map(lambda k: ("ordered", k)),
+        st.integers(1, 4).map(lambda k: ("equality", k)),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def schema_of(kinds: Sequence[tuple[str, int]], classes: int) -> Schema:
+    """A schema of numbers with cuts, of listed values in an order, and of categories."""
+    attributes = []
+    for place, (kind, size) in enumerate(kinds):
+        name, values = f"a{place}", tuple(str(value) for value in range(size))
+        if kind == "cuts":
+            attributes.append(Attribute.numeric(name, [Decimal(cut * cut) for cut in range(size - 1)]))
+        elif kind == "ordered":
+            attributes.append(Attribute(name, values, treat_as="ordered"))
+        else:
+            attributes.append(Attribute(name, values))
+    return Schema.create(attributes, "class", [f"c{label}" for label in range(classes)])
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[Schema, list[tuple[int, ...]]]:
+    """A schema, and rows of codes with the class last."""
+    schema = schema_of(draw(ATTRIBUTES), draw(st.integers(2, 3)))
+    sizes = [len(attribute.values) for attribute in schema.attributes]
+    row = st.tuples(*(st.integers(0, size - 1) for size in sizes), st.integers(0, schema.class_count - 1))
+    return schema, draw(st.lists(row, min_size=1, max_size=60))
+
+
+@given(tables())
+@settings(max_examples=60)
+def test_a_random_tree_is_the_oracles_by_criterion_c45(sample: tuple[Schema, list[tuple[int, ...]]]) -> None:
+    schema, rows = sample
+    tree = grown(schema, PLAIN, rows).tree
+    assert paths_of(tree.root) == paths_of(oracle_tree(schema, rows).root)
+
+
+@given(
+    tables(),
+    st.sampled_from(["gain", "gain-mdl"]),
+    st.integers(1, 4),
+    st.lists(st.integers(1, 4), min_size=3, max_size=3),
+)
+@settings(max_examples=60)
+def test_every_split_is_among_the_exactly_best_ones(
+    sample: tuple[Schema, list[tuple[int, ...]]], thresholds: Any, min_child: int, weights: list[int]
+) -> None:
+    schema, rows = sample
+    rules = GrowthRules(
+        criterion="information-gain",
+        min_node=1,
+        min_child=min_child,
+        max_depth=None,
+        thresholds=thresholds,
+        class_weights=tuple(weights[: schema.class_count]),
+    )
+    tree = grown(schema, rules, rows).tree
+    check_exactly(tree.root, schema, rules, list(rows), frozenset())
+    # What follows from known sums need not be asked for: the tree is the same.
+    assert grown(schema, replace(rules, skip_known=False), rows).tree == tree
+
+
+def check_exactly(node: Node, schema: Schema, rules: GrowthRules, rows: Rows, used: frozenset[int]) -> None:
+    counts = Counter(row[-1] for row in rows)
+    assert node.counts == tuple(counts[label] for label in range(schema.class_count))
+    offers = exact_offers(schema, rules, rows, used)
+    best = max(offers.values(), default=Fraction(1))
+    if isinstance(node, Leaf):
+        assert len(counts) <= 1 or best <= 1
+        return
+    place = None if node.test is None else node.test.value  # type: ignore[union-attr]
+    mine = [
+        value
+        for (attribute, cut), value in offers.items()
+        if attribute == node.attribute and same(cut, place, rows, attribute)
+    ]
+    assert mine
+    assert max(mine) == best > 1
+    for kid, child in enumerate(node.kids):
+        inside = [
+            row
+            for row in rows
+            if (row[node.attribute] == kid if place is None else (row[node.attribute] > place) == bool(kid))
+        ]
+        check_exactly(child, schema, rules, inside, used | ({node.attribute} if place is None else set()))
+
+
+def same(cut: int | None, place: int | None, rows: Rows, attribute: int) -> bool:
+    """Whether two thresholds part these rows alike."""
+    if cut is None or place is None:
+        return cut is place
+    return all((row[attribute] > cut) == (row[attribute] > place) for row in rows)
+
+
+def exact_offers(
+    schema: Schema, rules: GrowthRules, rows: Rows, used: frozenset[int]
+) -> dict[tuple[int, int | None], Fraction]:
+    """`2^(N gain)` over what the penalty takes, of every split that is allowed, by attribute and threshold."""
+    found: dict[tuple[int, int | None], Fraction] = {}
+    for index, attribute in enumerate(schema.attributes):
+        if not is_ordered(attribute):
+            parts = [[row for row in rows if row[index] == value] for value in range(len(attribute.values))]
+            if index not in used and all(len(part) >= rules.min_child for part in parts if part):
+                found[index, None] = exact_gain(parts, rules)
+            continue
+        cuts = {}
+        for cut in sorted({row[index] for row in rows})[:-1]:
+            parts = [[row for row in rows if (row[index] > cut) == side] for side in (False, True)]
+            least = Fraction(len(rows), 10 * schema.class_count)
+            if min(map(len, parts)) >= max(Fraction(rules.min_child), min(Fraction(25), least)):
+                cuts[cut] = exact_gain(parts, rules)
+        tries = len(cuts) if rules.thresholds == "gain-mdl" else 1
+        found |= {(index, cut): gain / tries for cut, gain in cuts.items()}
+    return found
+
+
+def exact_gain(parts: Sequence[Rows], rules: GrowthRules) -> Fraction:
+    """`2^(N gain)` of a partition: n^n of whole and cells over n^n of the parts' and the classes' sums."""
+    tables = [
+        rules.weighed([sum(row[-1] == c for row in part) for c in range(len(rules.class_weights or ()))])
+        for part in parts
+    ]
+    totals = [sum(column) for column in zip(*tables, strict=True)]
+    return Fraction(
+        power(sum(totals)) * prod(power(cell) for table in tables for cell in table),
+        prod(power(sum(table)) for table in tables) * prod(map(power, totals)),
+    )
+
+
+def power(number: int) -> int:
+    return number**number
+
+
+def paths_of(root: Node) -> list[Any]:
+    """A tree by what a training record sees: attributes, branches, labels and counts; thresholds by what they part."""
+    if isinstance(root, Leaf):
+        return [root.label, root.counts]
+    return [root.attribute, root.counts, *(paths_of(kid) for kid in root.kids)]
+
+
+def oracle_tree(schema: Schema, rows: Rows) -> Tree:
+    """The rule's tree by rows: the codes of ordered attributes stand for numbers."""
+    as_numbers = [
+        numeric(a.name, len(a.values)) if is_ordered(a) else Attribute(a.name, a.values)
+        for a in schema.attributes
+    ]
+    plain = Schema.create(as_numbers, schema.class_name, schema.classes)
+    *codes, labels = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    return grow_c45(plain, codes, labels)
+
+
+def numeric(name: str, values: int) -> Attribute:
+    from shared.tree.numbers import FixedPoint
+
+    return Attribute(name, (), fixed_point=FixedPoint.create(name, "0", str(values), 0))
