@@ -24,6 +24,7 @@ from cloud_service.service.sessions import Sessions, SignedIn
 from cloud_service.service.tokens import digest
 from cloud_service.store import people
 from cloud_service.store.database import Database
+from shared.crypto import passwords
 
 _NEED_A_SECOND: Final = frozenset({Role.OPERATOR, Role.COORDINATOR, Role.STEWARD})
 _REFUSAL: Final = "name, password or code is not right; a code counts once"
