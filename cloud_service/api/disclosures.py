@@ -19,13 +19,14 @@ Reader = Annotated[Caller, Depends(may(Permission.LEDGER_READ))]
 Auditor = Annotated[Caller, Depends(may(Permission.AUDIT_READ))]
 
 _HTML: Final = "text/html"
-_LINES: Final = "application/x-ndjson"
-_PAGE_HEADERS: Final = {
+LINES: Final = "application/x-ndjson"
+PAGE_HEADERS: Final = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
     "Vary": "Accept",
     "X-Content-Type-Options": "nosniff",
 }
+"""Of a page of one file, with its style inside and nothing else."""
 _BOTH: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "JSON, or a page of one file where `Accept` asks for text/html",
@@ -33,7 +34,7 @@ _BOTH: Final[dict[int | str, dict[str, Any]]] = {
     }
 }
 _FILE: Final[dict[int | str, dict[str, Any]]] = {
-    200: {"description": "Signed lines of JSON, for `privet audit verify`", "content": {_LINES: {}}}
+    200: {"description": "Signed lines of JSON, for `privet audit verify`", "content": {LINES: {}}}
 }
 
 
@@ -100,7 +101,7 @@ def _answer(
     request: Request, document: Mapping[str, Any], page: Callable[[Mapping[str, Any]], str]
 ) -> Response:
     if _prefers_page(request.headers.get("accept", "")):
-        return Response(page(document), media_type=_HTML, headers=_PAGE_HEADERS)
+        return Response(page(document), media_type=_HTML, headers=PAGE_HEADERS)
     answer = json_answer(request, json.dumps(document, ensure_ascii=False).encode())
     answer.headers["Vary"] = "Accept, Accept-Encoding"
     return answer
@@ -113,4 +114,4 @@ def _prefers_page(accept: str) -> bool:
 
 
 def _file(lines: Iterable[bytes]) -> Response:
-    return Response(b"".join(lines), media_type=_LINES, headers={"Cache-Control": "no-store"})
+    return Response(b"".join(lines), media_type=LINES, headers={"Cache-Control": "no-store"})

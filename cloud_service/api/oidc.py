@@ -17,6 +17,10 @@ from cloud_service.service.services import Services
 
 router = APIRouter(tags=["sign-in"])
 COOKIE: Final = "privet-sign-in"
+PAGE_COOKIE: Final = "privet-provider"
+"""Of a browser that began at a page to sign in, and ends there; under the two names of `pages.browser`."""
+PAGE_FINISH: Final = "/sign-in/provider/finish"
+_PAGE_COOKIES: Final = frozenset({f"__Host-{PAGE_COOKIE}", f"{PAGE_COOKIE}-session"})
 _PATH: Final = "/v1/sign-in/oidc"
 _LONGEST: Final = 3072
 """Of a code, so that all of them fit into a request's line and headers, escaped too."""
@@ -59,6 +63,7 @@ def begin(request: Request, services: Use) -> Response:
 @router.get(
     CALLBACK_PATH,
     summary="Back from the identity provider",
+    response_model=SessionOut,
     responses=responses(401, 403, 404, 422, 429, 503),
 )
 def finish(
@@ -69,8 +74,10 @@ def finish(
     code: Annotated[str, Query(max_length=_LONGEST, pattern=_VISIBLE)] = "",
     iss: Annotated[str | None, Query(max_length=_LONGEST_ISSUER, pattern=_VISIBLE)] = None,
     cookie: Annotated[str, Cookie(alias=COOKIE, max_length=_LONGEST_OF_OURS)] = "",
-) -> SessionOut:
+) -> SessionOut | Response:
     """A session for the browser that began, once; without a code (the provider refused) none."""
+    if not _PAGE_COOKIES.isdisjoint(request.cookies):
+        return RedirectResponse(f"{PAGE_FINISH}?{request.url.query}", 303, headers=NO_STORE)
     found = _oidc(services).finish(state, code, iss, cookie, address_of(request))
     response.headers.update(NO_STORE)
     response.delete_cookie(COOKIE, path=_PATH)

@@ -6,12 +6,20 @@ from typing import Final
 
 from cloud_service.pages import (
     account,
+    hospitals,
+    jobs,
     overview,
+    provider,
     sign_in,
+    studies,
 )
 
 ROUTERS: Final = (
     sign_in.router,
+    provider.router,
     account.router,
     overview.router,
+    hospitals.router,
+    studies.router,  # after a router with a fixed word in the place of a study's id, such as /studies/new
+    jobs.router,
 )

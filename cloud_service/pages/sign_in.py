@@ -31,7 +31,7 @@ def sign_in_page(request: Request, next: str = "", ended: str = "") -> Response:
     if _visitor(page) is not None:
         return page.go(browser.safe_path(next))
     fault = text("cloud.sign_in.ended") if ended else ""
-    return _form(page, following=next, fault=fault)
+    return sign_in_form(page, following=next, fault=fault)
 
 
 @router.post("/sign-in")
@@ -41,12 +41,14 @@ async def sign_in(
     """A session in a cookie, a second factor to set up first, or the form again with what was wrong."""
     page = page_of(request)
     if not browser.is_own_form(request, fields.get(browser.FORM_TOKEN, [""])[-1]):
-        return _form(page, following=_value(fields, "next"), fault=text("cloud.sign_in.stale"), status=409)
+        return sign_in_form(
+            page, following=_value(fields, "next"), fault=text("cloud.sign_in.stale"), status=409
+        )
     following = _value(fields, "next")
     try:
         given = SignInIn.model_validate({name: _value(fields, name) for name in ("name", "password", "code")})
     except ValidationError:
-        return _form(page, following=following, fault=text("cloud.sign_in.incomplete"), status=422)
+        return sign_in_form(page, following=following, fault=text("cloud.sign_in.incomplete"), status=422)
     attempt = partial(
         page.services.people.sign_in.sign_in,
         given.name,
@@ -57,12 +59,14 @@ async def sign_in(
     try:
         found = await in_its_place(request, attempt)
     except NotSignedInError:
-        return _form(
+        return sign_in_form(
             page, following=following, name=given.name, fault=text("cloud.sign_in.refused"), status=401
         )
     if isinstance(found, Enrolment):
         return _enrolment(page, given.name, found.address, following)
-    return signed_in(page, found.token, following)
+    answer = page.go(browser.safe_path(following))
+    hand_over(page, answer, found.token)
+    return answer
 
 
 @router.post("/sign-out")
@@ -75,13 +79,11 @@ def sign_out(form: Annotated[Form, Depends(form_may(None))]) -> Response:
     return answer
 
 
-def signed_in(page: Page, token: str, following: str) -> Response:
-    """Hand the session over and lead on. A session that the browser had before ends."""
+def hand_over(page: Page, answer: Response, token: str) -> None:
+    """Give the browser its session. One that it had before ends: nobody goes on with what another has left behind."""
     if before := browser.session_of(page.request):
         page.services.people.sign_in.sign_out(before)
-    answer = page.go(browser.safe_path(following))
     browser.open_session(page.request, answer, token)
-    return answer
 
 
 def _visitor(page: Page) -> Caller | None:
@@ -91,7 +93,10 @@ def _visitor(page: Page) -> Caller | None:
         return None
 
 
-def _form(page: Page, *, following: str, name: str = "", fault: str = "", status: int = 200) -> Response:
+def sign_in_form(
+    page: Page, *, following: str, name: str = "", fault: str = "", status: int = 200
+) -> Response:
+    """The page to sign in. Args: following: where to go then. fault: what was wrong, in words."""
     answer = page.show(
         _TEMPLATE,
         status=status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -13,8 +13,9 @@ from cloud_service.service import proofs
 from cloud_service.service.admission import Admission
 from cloud_service.service.presence import Presence
 from cloud_service.service.refusals import UnknownThingError
-from cloud_service.store import directory, governance
+from cloud_service.store import directory, faults, governance
 from cloud_service.store.database import Database
+from cloud_service.store.faults import Fault
 from shared.crypto import certificates
 from shared.errors import PeerError
 from shared.protocol.expiry import ends
@@ -81,6 +82,12 @@ class Hospitals:
         with self.database.read() as connection:
             rows = directory.hospitals(connection)
         return [self._view(row) for row in rows]
+
+    def faults(self, seen_by: str | None = None) -> Mapping[str, Fault]:
+        """By hospital, what went wrong with it last in the newest jobs. Args: seen_by: the only hospital to tell of."""
+        with self.database.read() as connection:
+            found = faults.latest(connection)
+        return {agent: fault for agent, fault in found.items() if seen_by in (None, agent)}
 
     def _view(self, row: Row[Any]) -> HospitalView:
         return HospitalView(

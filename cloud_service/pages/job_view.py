@@ -1,0 +1,305 @@
+"""A job as its page shows it: sentences and figures, of what the role that looks may read anyway (`/v1/jobs`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from cloud_service.job_texts import standing
+from cloud_service.pages import wording
+from cloud_service.pages.wording import Word
+from cloud_service.store.journal import Cost, Event
+from cloud_service.store.jobs import StoredJob
+from shared.advice.words import duration_text, number_text, size_text
+from shared.protocol.disclosure import levels, terms_of
+from shared.protocol.growing_words import growing_words
+from shared.protocol.job import Job
+from shared.protocol.noise_words import noise_words
+from shared.protocol.states import CloudState
+from shared.protocol.tallies import tally_sentences
+from shared.protocol.waiting import Waiting, of_job
+from shared.wire.secret import Progress
+from shared.web.texts import text, texts
+
+STORY_LENGTH: Final = 200
+"""So many of the newest events are told on the page."""
+_STEPS: Final = ("invited", "working", "agreed")
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLine:
+    """A hospital in a job: what it answered, and how far it is in the open round."""
+
+    id: str
+    answer: Word
+    now: Word
+    standing: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLine:
+    """A round by the clock. `seconds`: by part, None where it has not come to it; `nodes`: still open after it."""
+
+    number: int
+    slots: str
+    contributing: str
+    adding: str
+    deciding: str
+    nodes: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """Messages of one kind."""
+
+    name: str
+    way: str
+    count: str
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoryLine:
+    """One line of the log of decisions."""
+
+    time: int
+    kind: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """How far a job is. `done` of at most `most`; `left`: a sentence about the time, empty where nothing is known."""
+
+    done: int
+    most: int
+    sentence: str
+    left: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """All that the page shows of a job."""
+
+    stored: StoredJob
+    mode: str
+    state: Word
+    announcement: str
+    waiting: Waiting | None
+    reached: Reached
+    members: tuple[MemberLine, ...]
+    rounds: tuple[RoundLine, ...]
+    costs: tuple[CostLine, ...]
+    sent: str
+    adding: str
+    story: tuple[StoryLine, ...]
+    rules: tuple[str, ...]
+    outcome: str
+    next_step: str
+    newest_event: int
+
+    @property
+    def job(self) -> Job:
+        """The job itself."""
+        return self.stored.job
+
+    @property
+    def is_final(self) -> bool:
+        """Whether nothing more is to come."""
+        return self.job.is_over and self.waiting is None
+
+
+def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event], now: int) -> JobView:
+    """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
+    job, waiting = stored.job, of_job(stored.job)
+    state, reached = wording.state_of(stored), _reached(stored, events, now)
+    sentence = "" if waiting is None else f" {waiting.text[0].upper()}{waiting.text[1:]}."
+    outcome, next_step = _ending(job)
+    return JobView(
+        stored=stored,
+        mode=wording.mode_of(stored),
+        state=state,
+        announcement=f"{state.text}. {outcome or reached.sentence}{sentence}",
+        waiting=waiting,
+        reached=reached,
+        members=tuple(_member(job, agent) for agent in job.manifest.invited),
+        rounds=tuple(_rounds(events)),
+        costs=tuple(_cost(cost) for cost in costs if not cost.kind.startswith("cpu:")),
+        sent=size_text(sum(cost.amount for cost in costs if not cost.kind.startswith("cpu:"))),
+        adding=_adding(costs),
+        story=tuple(_story(event) for event in reversed(events[-STORY_LENGTH:])),
+        rules=_rules(job),
+        outcome=outcome,
+        next_step=next_step,
+        newest_event=events[-1].id if events else 0,
+    )
+
+
+def _reached(stored: StoredJob, events: Sequence[Event], now: int) -> Reached:
+    job = stored.job
+    if job.manifest.is_secret:
+        return _reached_on_shares(job)
+    most = 1 if job.manifest.tally is not None else levels(terms_of(job.manifest))
+    done = sum(event.kind == "level" for event in events) + (job.state is CloudState.DONE)
+    if not events:
+        done = job.round + (job.state is CloudState.DONE)
+    sentence = text("cloud.job.rounds_done", done=done, most=most)
+    begun = stored.started
+    if job.is_over or not done or begun is None or job.waiting_since is None:
+        return Reached(done, most, sentence, "")
+    left = (job.waiting_since - begun) / done * (most - done)
+    return Reached(done, most, sentence, text("cloud.job.left_at_most", time=duration_text(left)))
+
+
+def _reached_on_shares(job: Job) -> Reached:
+    reports = [
+        progress
+        for agent in _computing(job)
+        if (progress := job.members[agent].progress) is not None  # type: ignore[index]
+    ]
+    if job.state is CloudState.DONE:
+        return Reached(1, 1, text("cloud.job.computed"), "")
+    if not reports:
+        return Reached(0, 1, text("cloud.job.not_computing"), "")
+    slowest = min(reports, key=lambda report: (report.layer, report.rounds))
+    layers = max(slowest.layers, 1)
+    sentence = text(
+        "cloud.job.computing", phase=slowest.phase, rounds=number_text(slowest.rounds), layer=_layer(slowest)
+    )
+    known = [report.remaining_seconds for report in reports if report.remaining_seconds is not None]
+    left = text("cloud.job.left_about", time=duration_text(max(known))) if known and not job.is_over else ""
+    return Reached(max(0, slowest.layer - 1), layers, sentence, left)
+
+
+def _layer(report: Progress) -> str:
+    return text("cloud.job.layer", layer=report.layer, layers=report.layers) if report.layers else ""
+
+
+def _computing(job: Job) -> list[str]:
+    return [] if job.manifest.secret is None else list(job.manifest.secret.compute_parties)
+
+
+def _member(job: Job, agent: str) -> MemberLine:
+    member = job.members[agent]  # type: ignore[index]
+    if member.declined is not None:
+        reason = wording.code_in_words(member.declined)
+        answer = Word(text("cloud.job.declined", reason=reason), wording.BAD)
+    elif member.accept is not None:
+        answer = Word(text("cloud.job.accepted"), wording.GOOD)
+    else:
+        answer = Word(text("cloud.job.pending"), wording.WAIT if not job.is_over else "quiet")
+    told = "" if member.progress is None else standing(member.progress.model_dump(mode="json"))
+    return MemberLine(agent, answer, _now(job, agent), told)
+
+
+def _now(job: Job, agent: str) -> Word:
+    """How far a hospital is in what the job does now."""
+    member = job.members[agent]  # type: ignore[index]
+    if job.roster and agent not in job.roster:
+        return Word(text("cloud.job.left_out"), "quiet")
+    if job.state is CloudState.DONE:
+        name, kind = ("attested", wording.GOOD) if member.attested else ("attest_missing", wording.WAIT)
+        return Word(text(f"cloud.job.{name}"), kind)
+    if job.is_over or job.state is CloudState.INVITING or not job.roster:
+        return Word(text("common.none"), "quiet")
+    done = {
+        CloudState.COLLECTING: ("contributed", member.contributed),
+        CloudState.OPENING: ("partial", member.partial),
+        CloudState.DECIDING: ("decided", member.decision),
+        CloudState.COMPUTING: ("decided", member.decision),
+    }.get(job.state)
+    if done is None:
+        return Word(text("common.none"), "quiet")
+    name, value = done
+    if value is not None:
+        return Word(text(f"cloud.job.{name}"), wording.GOOD)
+    return Word(text(f"cloud.job.{name}_missing"), wording.WAIT)
+
+
+def _rounds(events: Sequence[Event]) -> list[RoundLine]:
+    """Times by part, from the story. A round that began anew counts from its last beginning."""
+    moments: dict[int, dict[str, Event]] = {}
+    number = 0
+    for event in events:
+        number = int(event.data.get("round", number))
+        if event.kind == "round_open":
+            moments[number] = {}
+        if event.kind in ("round_open", "contributed", "aggregate", "level"):
+            moments.setdefault(number, {})[event.kind] = event
+        elif event.kind == "done" and moments:
+            moments[max(moments)]["level"] = event
+    return [_round(number, found) for number, found in sorted(moments.items())]
+
+
+def _round(number: int, found: Mapping[str, Event]) -> RoundLine:
+    def between(first: str, then: str) -> str:
+        if first not in found or then not in found:
+            return ""
+        return duration_text(max(0, found[then].time - found[first].time))
+
+    opened, level = found.get("round_open"), found.get("level")
+    return RoundLine(
+        number=number,
+        slots="" if opened is None else number_text(int(opened.data.get("slots", 0))),
+        contributing=between("round_open", "contributed") if "aggregate" in found else "",
+        adding=between("contributed", "aggregate"),
+        deciding=between("aggregate", "level"),
+        nodes="" if level is None else number_text(int(level.data.get("nodes", 0))),
+    )
+
+
+def _cost(cost: Cost) -> CostLine:
+    way, _, kind = cost.kind.partition(":")
+    name = f"cloud.job.message.{kind}"
+    return CostLine(
+        text(name) if name in texts() else kind,
+        text(f"cloud.job.way.{way}"),
+        number_text(cost.count),
+        size_text(cost.amount),
+    )
+
+
+def _adding(costs: Sequence[Cost]) -> str:
+    """Processor time of the sums."""
+    spent = sum(cost.amount for cost in costs if cost.kind == "cpu:sum")
+    return f"{spent / 1e3:.0f} ms" if spent else ""
+
+
+def _story(event: Event) -> StoryLine:
+    name = f"cloud.job.story.{event.kind}"
+    if name not in texts():
+        return StoryLine(event.time, event.kind, event.kind.replace("_", " "))
+    places = {key: _told(key, value) for key, value in event.data.items()}
+    return StoryLine(event.time, event.kind, text(name, **{**_PLACES, **places}))
+
+
+_PLACES: Final = dict.fromkeys(("hospital", "code", "round", "nodes"), "")
+
+
+def _told(key: str, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return wording.code_in_words(str(value)) if key == "code" else str(value)
+
+
+def _rules(job: Job) -> tuple[str, ...]:
+    noise = noise_words(job.manifest)
+    return (
+        *tally_sentences(job.manifest),
+        *growing_words(job.manifest),
+        *(() if noise is None else noise.sentences),
+    )
+
+
+def _ending(job: Job) -> tuple[str, str]:
+    """What happened at the end, and what to do now; empty while the job runs."""
+    if job.state is CloudState.DONE:
+        kind = "tally" if job.manifest.tally is not None else "tree"
+        return text(f"cloud.job.done_{kind}"), text(f"cloud.job.next.done_{kind}")
+    if not job.is_over:
+        return "", ""
+    code = str(job.failure or "")
+    name = f"cloud.job.next.{code}"
+    next_step = text(name if name in texts() else "cloud.job.next.other")
+    return text("cloud.job.ended", reason=wording.code_in_words(code)), next_step

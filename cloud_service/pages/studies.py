@@ -1,0 +1,178 @@
+"""Studies: what is asked, under which rules, and what each hospital has answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final
+
+from fastapi import Depends, Response
+
+from cloud_service.api.disclosures import PAGE_HEADERS
+from cloud_service.pages.downloads import file_of, json_file
+from cloud_service.pages.faults import page_router
+from cloud_service.pages.frame import Form, Page, form_may, page_may
+from cloud_service.pages.wording import BAD, GOOD, WAIT, Word, job_line
+from cloud_service.service.governance import Standing
+from cloud_service.service.permissions import Permission
+from cloud_service.service.refusals import UnknownThingError
+from cloud_service.service.studies import StudyView
+from shared.protocol.contract_words import contract_words
+from shared.protocol.disclosure_page import dossier_page
+from shared.protocol.plain_words import words_of
+from shared.web.texts import text
+
+router = page_router()
+_ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
+_JOBS: Final = 20
+_HEAD_LENGTH: Final = 60
+"""A paragraph that begins with a short subject and a colon is shown with the subject as its heading."""
+Reader = Annotated[Page, Depends(page_may(Permission.STUDIES_READ))]
+LedgerReader = Annotated[Page, Depends(page_may(Permission.LEDGER_READ))]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLine:
+    """A study in a list. `approved` of `members`; of a study of before documents none."""
+
+    view: StudyView
+    state: Word
+    approved: int
+    members: int
+    expires: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A rule in words: `head` is its subject, empty where it has none."""
+
+    head: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a hospital has said."""
+
+    standing: Standing
+    state: Word
+
+
+def lines_of(page: Page) -> Sequence[StudyLine]:
+    """The studies that who looks may see, those that are open first."""
+    seen = page.services.sight.studies(page.caller)
+    views = [view for view in page.services.studies.all() if seen is None or view.id in seen]
+    lines = [_line(page, view) for view in views]
+    return sorted(lines, key=lambda line: (line.state.kind != GOOD, line.view.id))
+
+
+def state_of(view: StudyView, now: int) -> Word:
+    """Whether a study takes jobs."""
+    if view.closed is not None:
+        return Word(text("cloud.studies.closed"), BAD)
+    if view.document is not None and view.document.expires <= now:
+        return Word(text("cloud.studies.over"), BAD)
+    return Word(text("cloud.studies.open"), GOOD)
+
+
+@router.get("/studies")
+def studies(page: Reader) -> Response:
+    """The list."""
+    return page.show("studies.html", active="studies", lines=lines_of(page))
+
+
+@router.get("/studies/{study_id}")
+def study(page: Reader, study_id: str) -> Response:
+    """One study: question, answers, rules in words, jobs, files."""
+    view, services = page.services.studies.get(study_id), page.services
+    found = services.jobs.page(
+        study=study_id, state=None, before=None, limit=_JOBS, hospital=page.caller.hospital
+    )
+    document = view.document
+    contract = None if document is None else document.contract
+    return page.show(
+        "study.html",
+        active="studies",
+        view=view,
+        state=state_of(view, services.history.clock()),
+        takes_jobs=state_of(view, services.history.clock()).kind == GOOD,
+        answers=_answers(page, view),
+        rules=[] if document is None else [_paragraph(one) for one in words_of(document)],
+        contract=contract,
+        contract_words=contract_words(contract),
+        jobs=[job_line(stored) for stored in found],
+        has_more=len(found) == _JOBS,
+    )
+
+
+@router.get("/studies/{study_id}/close")
+def ask_to_close(
+    page: Annotated[Page, Depends(page_may(Permission.STUDIES_WRITE))], study_id: str
+) -> Response:
+    """What closing means, before it is done."""
+    return page.show("study_close.html", active="studies", view=page.services.studies.get(study_id))
+
+
+@router.post("/studies/{study_id}/close")
+def close(form: Annotated[Form, Depends(form_may(Permission.STUDIES_WRITE))], study_id: str) -> Response:
+    """Close it for good."""
+    form.services.studies.close(study_id, actor=form.caller.name)
+    return form.go(f"/studies/{study_id}", done="study_closed")
+
+
+@router.get("/studies/{study_id}/document")
+def document(page: Reader, study_id: str) -> Response:
+    """What hospitals approve, to the byte."""
+    found = page.services.studies.get(study_id).document
+    if found is None:
+        raise UnknownThingError("this study is of before documents")
+    return file_of(found.canonical(), f"{study_id}.study.json", "application/json")
+
+
+@router.get("/studies/{study_id}/contract")
+def contract(page: Reader, study_id: str) -> Response:
+    """The data contract alone, for `privet data check`."""
+    found = page.services.studies.get(study_id).document
+    if found is None or found.contract is None:
+        raise UnknownThingError("this study has no data contract")
+    return json_file(
+        found.contract.model_dump(mode="json", by_alias=True, exclude_unset=True), f"{study_id}.contract.json"
+    )
+
+
+@router.get("/studies/{study_id}/dossier")
+def dossier(page: LedgerReader, study_id: str) -> Response:
+    """Everything about the study for an ethics board, as a page of one file that can be printed and kept."""
+    found = page.services.dossiers.of_study(study_id, hospital=page.caller.hospital)
+    return Response(dossier_page(found), media_type="text/html", headers=PAGE_HEADERS)
+
+
+@router.get("/studies/{study_id}/dossier.json")
+def dossier_file(page: LedgerReader, study_id: str) -> Response:
+    """The same for programs."""
+    found = page.services.dossiers.of_study(study_id, hospital=page.caller.hospital)
+    return json_file(found, f"{study_id}.dossier.json")
+
+
+def _line(page: Page, view: StudyView) -> StudyLine:
+    said = Counter(answer.standing.state for answer in _answers(page, view))
+    return StudyLine(
+        view=view,
+        state=state_of(view, page.services.history.clock()),
+        approved=said["approved"],
+        members=said.total(),
+        expires=None if view.document is None else view.document.expires,
+    )
+
+
+def _answers(page: Page, view: StudyView) -> list[Answer]:
+    if view.document is None:
+        return []
+    standings = page.services.governance.standings(view.document)
+    return [Answer(one, Word(text(f"cloud.answer.{one.state}"), _ANSWERS[one.state])) for one in standings]
+
+
+def _paragraph(words: str) -> Paragraph:
+    head, colon, body = words.partition(": ")
+    return Paragraph(head, body) if colon and len(head) <= _HEAD_LENGTH else Paragraph("", words)
