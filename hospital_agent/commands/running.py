@@ -55,7 +55,7 @@ def run(
     ] = None,
 ) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
-    from hospital_agent import telemetry
+    from hospital_agent import clinical, telemetry
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.progress import Progress
     from hospital_agent.local_api import Library, create_app, serving
@@ -82,6 +82,7 @@ def run(
     app = create_app(library, lambda: status_document(folder), token)
     if local.pages:
         install(app, House(folder, library, lambda: status_document(folder), version("privet"), token))
+    clinical.install(app, folder, settings.clinical, pages=local.pages)
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock)
     daemon.client.observers.append(figures.count)

@@ -1,0 +1,47 @@
+"""FHIRPaths of a mapping, compiled when the mapping is read, so that a slip is told before anybody asks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+from hospital_agent.records.fhirpath import PathEngine
+from shared.contract.fhir import CompilePath, Evaluate
+from shared.errors import InputError
+
+_CLOCK: Final = re.compile(r"\b(now|today|timeOfDay)\s*\(")
+
+
+def path_compiler(where: str) -> CompilePath:
+    """Compiles paths for `MappingReader.of`. Args: where: whose they are, for messages."""
+    engines: list[PathEngine] = []
+
+    def compile_path(text: str) -> Evaluate:
+        if _CLOCK.search(text):
+            raise InputError(
+                "a path asks the clock, so that the same resources would give another record tomorrow",
+                where=where,
+                remedy="Use %asked, the moment of the question.",
+            )
+        if not engines:
+            engines.append(PathEngine.load(where))
+        compiled = engines[0].compile(text)
+        if compiled is None:
+            raise InputError(f"no FHIRPath: {text}", where=where, remedy="Correct the mapping's path.")
+        return _evaluating(compiled, text, where)
+
+    return compile_path
+
+
+def _evaluating(compiled: Callable[..., list[Any]], text: str, where: str) -> Evaluate:
+    def evaluate(resource: Any, asked: datetime) -> list[Any]:
+        try:
+            return compiled(resource, {"asked": asked.isoformat()})
+        except Exception:  # the engine's messages quote the resource
+            raise InputError(
+                f"the path cannot be evaluated: {text}", where=where, remedy="Correct the mapping's path."
+            ) from None
+
+    return evaluate
