@@ -14,6 +14,7 @@ from privet.__main__ import run
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Tree
 from shared.tree.schema import Schema
 from tests.support.clinic import CLASSES, NAMES, ROWS, SCHEMA, dealt
 from tests.support.federation import OPEN_POLICY, Hospital, LocalFederation, local_federation
@@ -39,9 +40,13 @@ def files(folder: Path, *hospitals: str) -> dict[str, Path]:
 
 
 def pooled_sha256(**rules: Any) -> str:
+    return pooled_tree(**rules).sha256
+
+
+def pooled_tree(**rules: Any) -> Tree:
     schema = Schema.from_json(SCHEMA)
     loose = GrowthRules(**{"min_node": 1, "min_child": 1, "max_depth": None, **rules})
-    return grow(schema, loose, lambda queries: count_rows(ROWS, queries, schema)).tree.sha256
+    return grow(schema, loose, lambda queries: count_rows(ROWS, queries, schema)).tree
 
 
 def answers(federation: LocalFederation, job: str) -> Mapping[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.links.meeting import listen
 from shared.errors import InputError
 from shared.protocol.participation import SecretResult
+from shared.tree.merging import merged
 from shared.tree.prediction import predict
+from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
-from tests.integration.test_agent_jobs import answers, files, pooled_sha256
+from tests.integration.test_agent_jobs import answers, files, pooled_sha256, pooled_tree
 from tests.support import measured_clinic
 from tests.support.clinic import SCHEMA
 from tests.support.federation import OPEN_POLICY, JobOutcome, LocalFederation, local_federation
@@ -120,6 +123,65 @@ def test_thresholds_can_stand_on_a_public_grid(federation: LocalFederation, tmp_
     assert {model.tree_sha256 for model in outcome.models.values()} == {tree.sha256}
 
 
+def test_mode_id3_grows_by_the_rules_of_the_job(federation: LocalFederation, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "min_gain": "0.2",
+        "class_weights": {"nephritis": 7, "both": 2},
+        "pruning": {"method": "majority", "share": "0.8"},
+    }
+    rules: dict[str, Any] = {
+        "min_gain": Fraction(1, 5),
+        "class_weights": (1, 7, 1, 2),
+        "pruning": Pruning("majority", share=Fraction(4, 5)),
+    }
+    outcome = federation.run_job(SCHEMA, files(tmp_path), mode="id3", secret=SECRET, **asked)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    expected = pooled_sha256(**rules)
+    assert {model.tree_sha256 for model in outcome.models.values()} == {expected}
+    assert expected not in {pooled_sha256(), *(pooled_sha256(**{name: rules[name]}) for name in rules)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("parties", [None, ["h2"]])
+def test_mode_gain_ratio_grows_and_collapses_by_the_rules_of_the_job(
+    federation: LocalFederation, tmp_path: Path, parties: list[str] | None
+) -> None:
+    secret = {**SECRET, **({} if parties is None else {"result_parties": parties})}
+    asked: dict[str, Any] = {
+        "min_gain": "0.1",
+        "pruning": {"method": "collapse"},
+        "max_depth": 4,
+        "min_node": 1,
+        "min_child": 1,
+    }
+    outcome = gain_ratio(federation, tmp_path, secret=secret, **asked)
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    grown = measured_clinic.pooled_tree(pooled(), height=4, min_gain=Fraction(1, 10))
+    assert grown != measured_clinic.pooled_tree(pooled(), height=4)
+    assert merged(grown).node_count < grown.node_count
+    held = {name: model.tree_sha256 for name, model in outcome.models.items()}
+    assert held == {name: merged(grown).sha256 if name in (parties or THREE) else None for name in THREE}
+
+
+@pytest.mark.long
+def test_mode_gain_ratio_stops_at_a_share_of_one_class(federation: LocalFederation, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"pruning": {"method": "majority", "share": "0.6"}, "min_node": 1, "min_child": 1}
+    outcome = gain_ratio(federation, tmp_path, **asked)
+    expected = measured_clinic.pooled_tree(pooled(), height=3, stop_share=Fraction(3, 5))
+    assert {model.tree_sha256 for model in outcome.models.values()} == {expected.sha256}
+    assert expected.node_count < measured_clinic.pooled_tree(pooled(), height=3).node_count
+
+
+@pytest.mark.long
+def test_mode_id3_collapses_what_it_has_opened(federation: LocalFederation, tmp_path: Path) -> None:
+    outcome = federation.run_job(
+        SCHEMA, files(tmp_path), mode="id3", secret=SECRET, pruning={"method": "collapse"}
+    )
+    assert outcome.statuses == {JobStatus.COMPLETE}
+    whole = pooled_tree()
+    assert {model.tree_sha256 for model in outcome.models.values()} == {merged(whole).sha256}
+
+
 def test_the_books_say_what_was_opened_and_nothing_secret_is_left(
     federation: LocalFederation, tmp_path: Path
 ) -> None:
@@ -214,7 +276,7 @@ def test_a_shared_tree_is_asked_as_it_was_grown_or_not_at_all(
     federation: LocalFederation, tmp_path: Path
 ) -> None:
     grown = gain_ratio(federation, tmp_path, secret={**SECRET, "result": "shared"})
-    asked = {"purpose": "predict", "model": grown.job, "compute_parties": ["h1", "h2", "h3"]}
+    asked: dict[str, Any] = {"purpose": "predict", "model": grown.job, "compute_parties": ["h1", "h2", "h3"]}
     outcome = gain_ratio(federation, tmp_path, secret=asked)
     assert JobStatus.DECLINED in outcome.statuses
     reasons = {entry.reason for entry in outcome.entries.values() if entry.status is JobStatus.DECLINED}
