@@ -18,6 +18,7 @@ from hospital_agent.commands import (
     pruning,
     reporting,
     running,
+    stewards,
     studies,
 )
 
@@ -33,6 +34,7 @@ app.command()(inspecting.health)
 app.command()(doctor.doctor)
 app.add_typer(studies.studies, name="studies")
 app.command()(studies.consent)
+app.add_typer(stewards.stewards, name="stewards")
 app.command()(jobs.offers)
 app.command()(jobs.approve)
 app.command()(jobs.decline)

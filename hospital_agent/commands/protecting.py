@@ -87,7 +87,7 @@ def _convert(folder: Path, before: Protection, after: Protection) -> None:
 
 
 def _private_files(folder: Path) -> list[Path]:
-    patterns = ("keys/*", "models/*.npz", "predictions/*.csv")
+    patterns = ("keys/*", "models/*.npz", "predictions/*.csv", "stewards.json")
     return sorted(path for pattern in patterns for path in folder.glob(pattern) if path.is_file())
 
 
