@@ -7,21 +7,23 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter as Counted
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.responses import Response
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import generate_latest
-from starlette.middleware.base import RequestResponseEndpoint
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hospital_agent.cloud import BUSY_STATUSES, Exchange
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.store import JOURNAL_FILE
+from hospital_agent.models.watching import STATES as DRIFT_STATES
 from shared.crypto.certificates import Certificate
 from shared.protocol.expiry import ends
 
@@ -39,6 +41,8 @@ class Figures:
     folder: Path
     certificate: Callable[[], Certificate | None]
     clock: Callable[[], float] = time.time
+    drift: Callable[[], Sequence[str]] = tuple
+    """The words for the models that were asked, from `stable` to `shifted`."""
     registry: CollectorRegistry = field(default_factory=lambda: CollectorRegistry(auto_describe=True))
     _contact: float | None = None
     _requests: Counter = field(init=False)
@@ -98,6 +102,15 @@ class Figures:
         if self._contact is not None:
             silent = max(0.0, self.clock() - self._contact)
             yield _gauge("privet_agent_contact_age_seconds", "Since the cloud's newest answer.", silent)
+        words = Counted(self.drift())
+        drift = GaugeMetricFamily(
+            "privet_agent_drift_models",
+            "Models that were asked, by how far that is from training.",
+            labels=["state"],
+        )
+        for word in DRIFT_STATES:
+            drift.add_metric([word], words[word])
+        yield drift
         size = sum(path.stat().st_size for path in self.folder.glob(f"{JOURNAL_FILE}*"))
         yield _gauge("privet_agent_journal_bytes", "The journal on disk.", size)
         free = shutil.disk_usage(self.folder).free
@@ -116,12 +129,27 @@ def add_metrics(app: FastAPI, figures: Figures) -> None:
         """Figures for Prometheus."""
         return Response(figures.page(), media_type=MEDIA_TYPE)
 
-    @app.middleware("http")
-    async def count(request: Request, call_next: RequestResponseEndpoint) -> Response:
-        answer = await call_next(request)
-        if request.url.path == "/predict":
-            figures.count_prediction(answer.status_code)
-        return answer
+    app.add_middleware(_Count, figures=figures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Count:
+    """Counts requests for predictions by the status of their answers."""
+
+    app: ASGIApp
+    figures: Figures
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not scope["path"].endswith("/predict"):
+            await self.app(scope, receive, send)
+            return
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.figures.count_prediction(message["status"])
+            await send(message)
+
+        await self.app(scope, receive, counted)
 
 
 def _gauge(name: str, help_text: str, value: float) -> GaugeMetricFamily:

@@ -122,6 +122,10 @@ class LocalSection(BaseModel):
     """Whether the pages for this hospital's people are served too: what leaves, studies, models, try a patient."""
     approve_on_page: bool = True
     """Whether a steward may answer studies and jobs on the pages. Nobody can before `privet agent stewards add`."""
+    requests_per_second: Annotated[float, Field(ge=0, le=1_000_000)] = 0
+    """Most requests for predictions a second of one caller; 0 sets no limit."""
+    predictions_log: bool = True
+    """Whether `serving/predictions.jsonl` notes who asked which model when, and about how many records; never what."""
 
     @model_validator(mode="after")
     def _guarded(self) -> LocalSection:

@@ -17,8 +17,8 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
-from hospital_agent.commands.predicting import readers_in
 from hospital_agent.commands.protecting import UNPROTECTED
+from hospital_agent.commands.serving_desk import desk_in
 from hospital_agent.files import read_file
 from shared.errors import InputError, numbered
 from shared.reports import Report
@@ -58,7 +58,7 @@ def run(
     from hospital_agent import clinical, telemetry
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.progress import Progress
-    from hospital_agent.local_api import Library, create_app, serving
+    from hospital_agent.local_api import create_app, serving
     from hospital_agent.metrics import Figures, add_metrics
     from hospital_agent.pages import House, install
     from hospital_agent.policy import load_policy
@@ -78,19 +78,23 @@ def run(
     settings = daemon.office.settings
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
-    library = Library(daemon.office.shelf, readers_in(folder))
-    app = create_app(library, lambda: status_document(folder), token)
+    desk = desk_in(folder, daemon.office.shelf, local)
+    library = desk.library
+    app = create_app(library, lambda: status_document(folder), token, desk=desk)
     if local.pages:
         install(app, House(folder, library, lambda: status_document(folder), version("privet"), token))
     clinical.install(app, folder, settings.clinical, pages=local.pages)
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
-    figures = Figures(folder, lambda: office.keyring.certificate, office.clock)
+    figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)
     add_metrics(app, figures)
     with _until_terminated(), traces, serving(app, local) if local.serve else nullcontext(None) as url:
         if url is not None:
             daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
-        daemon.run()
+        try:
+            daemon.run()
+        finally:
+            desk.close()
 
 
 def _check_data(office: Office) -> None:

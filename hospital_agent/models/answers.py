@@ -32,6 +32,8 @@ class Answers:
     """None where the tree is not here."""
     head: Mapping[str, Any] = field(repr=False)
     """What stands above the predictions of every answer."""
+    labels: Mapping[str, int] = field(repr=False)
+    """Class to its index."""
 
     @classmethod
     def of(cls, model: Model, as_study: AskedReader | None = None) -> Self:
@@ -45,10 +47,11 @@ class Answers:
             "disclosure": manifest.disclosure,
             "notice": notice_of(model),
         }
+        labels = {label: index for index, label in enumerate(schema.classes)}
         book = None
         if model.tree is not None:
             book = AnswerBook(model.tree, schema, manifest.disclosure, is_noisy=manifest.noise is not None)
-        return cls(model, schema, names, dict if as_study is None else as_study, book, head)
+        return cls(model, schema, names, dict if as_study is None else as_study, book, head, labels)
 
     def document(self, records: Sequence[Record]) -> dict[str, Any]:
         """The answer to a batch of records in the study's words (`as_study`), as plain JSON.

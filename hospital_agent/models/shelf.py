@@ -95,7 +95,8 @@ class Shelf:
 
     def path_of(self, job: str) -> Path:
         """The file of a model that is there."""
-        return self._path(self.find(job))
+        path = self._path(job)
+        return path if path.is_file() else self._path(self.find(job))
 
     def _path(self, job: str) -> Path:
         return self.folder / f"{job}.json"

@@ -1,0 +1,159 @@
+"""A request for predictions from its bytes to the bytes of its answer, with as little between as it takes.
+
+Plain questions are recognised by hand, since the models of Pydantic cost more than the walk down the tree; whatever is
+not plain goes through `Question`, which says what is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
+
+from hospital_agent.local_api.csv_text import CSV_TYPE, read_csv, write_csv
+from hospital_agent.local_api.desk import Asked, Desk
+from hospital_agent.local_api.problems import RefusedError
+from hospital_agent.local_api.questions import MAX_RECORDS, Question
+from hospital_agent.models import Record
+
+JSON_TYPE: Final = "application/json"
+REQUEST_ID: Final = "x-request-id"
+_FEW: Final = 50
+"""Records that are answered on the spot; more go to a thread, so that others need not wait."""
+_SMALL_BODY: Final = 20_000
+_PLAIN: Final = frozenset({str, int, float, Decimal, bool, type(None)})
+_MEMBERS: Final = frozenset({"record", "records", "model"})
+_LONGEST_KEY: Final = 200
+
+
+class DirectRoute(APIRoute):
+    """A route whose endpoint takes the request as it is, and gives the response."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The endpoint itself, past the solving of dependencies."""
+
+        async def direct(request: Request) -> Response:
+            found: Response = await self.endpoint(request, **request.path_params)
+            return found
+
+        return direct
+
+
+async def answer(request: Request, desk: Desk, model_id: str | None) -> Response:
+    """Args: model_id: as the path names it; None: as the body does.
+
+    Raises: InputError, RefusedError, RequestValidationError.
+    """
+    try:
+        body = await request.body()
+    except ClientDisconnect:
+        raise RefusedError(408, "too_slow", "The body did not arrive in time.") from None
+    if len(body) > _SMALL_BODY:
+        return await run_in_threadpool(respond, request, desk, model_id, body)
+    return respond(request, desk, model_id, body)
+
+
+def respond(request: Request, desk: Desk, model_id: str | None, body: bytes) -> Response:
+    """The answer to a body."""
+    kind, _, parameters = request.headers.get("content-type", JSON_TYPE).partition(";")
+    key = request.headers.get(REQUEST_ID)
+    if key is not None and len(key) > _LONGEST_KEY:
+        raise RefusedError(400, "malformed", f"{REQUEST_ID} is longer than {_LONGEST_KEY} characters.")
+    records: Sequence[Record]
+    ignored: list[str] = []
+    if kind.strip().lower() == CSV_TYPE:
+        names = desk.find(model_id).names
+        records, ignored = read_csv(body, names, MAX_RECORDS, _charset(parameters))
+    else:
+        records, named = read_question(body)
+        model_id = named if model_id is None else _one_model(model_id, named)
+    asked = desk.ask(model_id, records, caller=request.scope["state"]["caller"], key=key)
+    return _written(request, asked, ignored)
+
+
+def read_question(body: bytes) -> tuple[Sequence[Record], str | None]:
+    """Records and the model that the body names. Raises: RequestValidationError: another form."""
+    try:
+        document = json.loads(body, parse_float=Decimal)
+    except (ValueError, RecursionError):
+        raise RequestValidationError(
+            [
+                {
+                    "type": "json_invalid",
+                    "loc": ("body",),
+                    "msg": "no JSON: expected an object with record or records",
+                }
+            ]
+        ) from None
+    if _is_plain(document):
+        record = document.get("record")
+        return (document["records"] if record is None else [record]), document.get("model")
+    try:
+        question = Question.model_validate(document)
+    except ValidationError as error:
+        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors(include_input=False)]
+        raise RequestValidationError(faults) from None
+    return question.records if question.records is not None else [question.record or {}], question.model
+
+
+def _is_plain(document: Any) -> bool:
+    if document.__class__ is not dict or not document.keys() <= _MEMBERS:
+        return False
+    asked: dict[str, Any] = document
+    record, records, model = asked.get("record"), asked.get("records"), asked.get("model")
+    if model is not None and model.__class__ is not str:
+        return False
+    if record is not None:
+        return records is None and _is_record(record)
+    return records.__class__ is list and 0 < len(records) <= MAX_RECORDS and all(map(_is_record, records))
+
+
+def _is_record(record: Any) -> bool:
+    if record.__class__ is not dict:
+        return False
+    return all(value.__class__ in _PLAIN for value in record.values())
+
+
+def _one_model(asked: str, named: str | None) -> str:
+    if named is not None and named != asked:
+        raise RefusedError(
+            400, "two_models", "The path and the body name two models; leave the one of the body out."
+        )
+    return asked
+
+
+def _written(request: Request, asked: Asked, ignored: list[str]) -> Response:
+    # The tree's version stands in headers too, for callers that keep no bodies.
+    headers = {"x-model": asked.answers.model.id, "x-model-role": asked.role, "cache-control": "no-store"}
+    if _wants_csv(request.headers.get("accept", "")):
+        if ignored:
+            headers["x-ignored-columns"] = str(len(ignored))
+        return Response(write_csv(asked.found, asked.head), headers=headers, media_type=CSV_TYPE)
+    text = asked.text()
+    if ignored:
+        text = f'{text[:-1]}, "ignored_columns": {json.dumps(ignored, ensure_ascii=False)}}}'
+    return Response(text.encode(), headers=headers, media_type=JSON_TYPE)
+
+
+def _wants_csv(accept: str) -> bool:
+    if not accept or accept == "*/*":
+        return False
+    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
+    return CSV_TYPE in kinds and (JSON_TYPE not in kinds or kinds.index(CSV_TYPE) < kinds.index(JSON_TYPE))
+
+
+def _charset(parameters: str) -> str | None:
+    for part in parameters.split(";"):
+        name, _, value = part.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip('"') or None
+    return None

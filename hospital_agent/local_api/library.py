@@ -1,0 +1,90 @@
+"""The models that are asked, ready to be asked many times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hospital_agent.models import Answers, Shelf
+from hospital_agent.models.card import evaluation_of
+from hospital_agent.models.model import Model
+from hospital_agent.models.tallies import Cabinet
+from shared.contract.asking import AskedReader
+from shared.errors import InputError
+
+
+@dataclass(slots=True)
+class Library:
+    """Verified models, each read once; a changed or removed file is noticed by its time stamp.
+
+    `reader_of`: how the data contract of a study reads questions about its models; None where it has none.
+    `cabinet`: what jobs that only count have opened, None where nobody looks.
+    """
+
+    shelf: Shelf
+    reader_of: Callable[[str], AskedReader | None] = lambda _study: None
+    cabinet: Cabinet | None = None
+    _read: dict[str, tuple[int, Answers]] = field(default_factory=dict, repr=False)
+
+    def answers(self, wanted: str | None) -> Answers:
+        """A model by id or its beginning; None: the newest. Raises: InputError."""
+        if wanted is None:
+            return self.newest()
+        job = wanted if wanted in self._read else self.shelf.find(wanted)
+        try:
+            stamp = self.shelf.path_of(job).stat().st_mtime_ns
+        except FileNotFoundError:
+            self._read.pop(job, None)
+            raise _gone(job) from None
+        known = self._read.get(job)
+        if known is None or known[0] != stamp:
+            model = self.shelf.get(job)
+            known = (stamp, Answers.of(model, self.reader_of(model.manifest.study)))
+            self._read[job] = known
+        return known[1]
+
+    def newest(self, study: str | None = None) -> Answers:
+        """The newest model whose tree is here, of a study or of all. Raises: InputError: there is none, or altered."""
+        for job in reversed(self.shelf.ids()):
+            found = self.answers(job)
+            if found.book is not None and study in (None, found.model.manifest.study):
+                return found
+        if study is None:
+            self.shelf.newest()  # says what is missing
+        raise InputError(
+            "this hospital has no model with a tree of that study",
+            where=f"study {study}",
+            remedy="See `privet agent models list DIR`.",
+        )
+
+    def evaluations(self, model: Model) -> list[dict[str, object]]:
+        """What evaluation jobs have opened about a model, oldest first."""
+        if self.cabinet is None or model.tree is None:
+            return []
+        found: list[dict[str, object]] = []
+        for job in self.cabinet.ids():
+            result = self.cabinet.get(job)
+            asked = result.manifest.tally
+            if asked is not None and asked.kind == "evaluation" and asked.model == model.id:
+                found.append(evaluation_of(result, model))
+        return found
+
+    def histogram(self, model: Model) -> Mapping[str, Sequence[int]]:
+        """Records of all hospitals by attribute and value, where a job of the same study has counted them."""
+        if self.cabinet is None:
+            return {}
+        for job in reversed(self.cabinet.ids()):
+            result = self.cabinet.get(job)
+            same = result.manifest.study == model.manifest.study
+            if same and result.kind == "histogram" and result.schema.attributes == model.schema.attributes:
+                return {
+                    attribute.name: [sum(row) for row in table.rows]
+                    for attribute, table in zip(result.schema.attributes, result.tables, strict=True)
+                }
+        return {}
+
+
+def _gone(job: str) -> InputError:
+    return InputError(
+        "the model was removed", where=f"model {job}", remedy="See `privet agent models list DIR`."
+    )

@@ -1,0 +1,156 @@
+"""The counters of all models that were asked, and of trials of candidates: one file, written every few seconds.
+
+It holds numbers by attribute and value, never a record, and no more models than are on the shelf. Only the running
+agent writes it; commands read it.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from hospital_agent.files import make_private_folder, read_file, write_file
+from hospital_agent.models.names import SERVING, Change
+from hospital_agent.models.watching import Watch
+from shared.errors import InputError
+
+COUNTERS_FILE: Final = "counters.json"
+_MAX_BYTES: Final = 2**26
+_MOST_MODELS: Final = 64
+WRITE_SECONDS: Final = 5.0
+
+
+@dataclass(slots=True)
+class Trial:
+    """A champion and a candidate on the same questions: how often they agree. `pairs`: by what each answered."""
+
+    champion: str
+    candidate: str
+    since: int
+    asked: int = 0
+    differ: int = 0
+    pairs: dict[str, int] = field(default_factory=dict)
+
+    def document(self) -> dict[str, Any]:
+        """As people and programs are shown it."""
+        share = None if not self.asked else round(self.differ / self.asked, 6)
+        return {
+            "champion": self.champion,
+            "candidate": self.candidate,
+            "since": self.since,
+            "records": self.asked,
+            "differ": self.differ,
+            "differ_share": share,
+            "answers": [
+                {"champion": pair.split("\t")[0], "candidate": pair.split("\t")[1], "records": count}
+                for pair, count in sorted(self.pairs.items(), key=lambda item: (-item[1], item[0]))
+            ],
+        }
+
+
+@dataclass(slots=True)
+class Counters:
+    """`clock`: Unix seconds."""
+
+    folder: Path
+    clock: Callable[[], float]
+    watches: dict[str, Watch] = field(default_factory=dict)
+    trials: dict[str, Trial] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False)
+    _written: float = 0.0
+    _dirty: bool = False
+
+    def __post_init__(self) -> None:
+        """Go on from what is on disk; a damaged file begins anew, since nothing but counts is in it."""
+        try:
+            self._kept = read_counters(self.folder)
+        except InputError:
+            self._kept = {}
+        for name, entry in self._kept.get("trials", {}).items():
+            self.trials[name] = Trial(**entry)
+
+    def watch(self, model: str, make: Callable[[int], Watch], since: int | None) -> Watch:
+        """The counters of a model. Args: make: new ones from a moment on. since: begin anew if they began earlier."""
+        with self.lock:
+            known = self.watches.get(model)
+            if known is not None and (since is None or known.since >= since):
+                return known
+            known = make(int(self.clock()) if since is None else since)
+            kept = self._kept.get("models", {}).get(model)
+            if kept is not None and (since is None or int(kept["since"]) >= since):
+                known.restore(kept)
+            self.watches[model] = known
+            return known
+
+    def trial(self, name: str, now: Change) -> Trial:
+        """The trial that runs under a name; a new one begins where champion or candidate changed."""
+        with self.lock:
+            known = self.trials.get(name)
+            if known is None or (known.champion, known.candidate, known.since) != (
+                now.model,
+                now.candidate,
+                now.time,
+            ):
+                known = self.trials[name] = Trial(now.model, now.candidate or "", now.time)
+            return known
+
+    def note(self, trial: Trial, pairs: Sequence[tuple[str, str]]) -> None:
+        """What champion and candidate answered to the same records."""
+        with self.lock:
+            for champion, candidate in pairs:
+                trial.asked += 1
+                trial.differ += champion != candidate
+                pair = f"{champion}\t{candidate}"
+                trial.pairs[pair] = trial.pairs.get(pair, 0) + 1
+
+    def touch(self) -> None:
+        """Something was counted: write now and then."""
+        self._dirty = True
+        now = self.clock()
+        if not 0 <= now - self._written < WRITE_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write, if something was counted since."""
+        with self.lock:
+            if not self._dirty:
+                return
+            self._written, self._dirty = self.clock(), False
+            models = {
+                **self._kept.get("models", {}),
+                **{m: watch.kept() for m, watch in self.watches.items()},
+            }
+            newest = dict(list(models.items())[-_MOST_MODELS:])
+            trials = {
+                name: {
+                    "champion": t.champion, "candidate": t.candidate, "since": t.since,
+                    "asked": t.asked, "differ": t.differ, "pairs": t.pairs,
+                }
+                for name, t in self.trials.items()
+            }  # fmt: skip
+            content = json.dumps({"v": 1, "models": newest, "trials": trials}).encode()
+        path = self.folder / SERVING / COUNTERS_FILE
+        make_private_folder(path.parent)
+        write_file(path, content)
+
+
+def read_counters(folder: Path) -> dict[str, Any]:
+    """What is on disk; empty where nothing was counted yet. Raises: InputError: damaged."""
+    path = folder / SERVING / COUNTERS_FILE
+    if not path.is_file():
+        return {}
+    raw = read_file(path, max_bytes=_MAX_BYTES, remedy="Remove it: counting begins anew.")
+    try:
+        document = json.loads(raw)
+        if not isinstance(document, Mapping) or document.get("v") != 1:
+            raise ValueError("v")
+    except ValueError:
+        raise InputError(
+            "the counters cannot be read", where=str(path), remedy="Remove the file: counting begins anew."
+        ) from None
+    return dict(document)

@@ -1,0 +1,98 @@
+"""Who asked which model when, and about how many records: lines of JSON that never hold what was asked or answered.
+
+Files rotate, so that the log never takes more than its share of the disk.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from hospital_agent.files import PRIVATE, make_private_folder
+from hospital_agent.models.names import SERVING
+
+LOG_FILE: Final = "predictions.jsonl"
+FILE_BYTES: Final = 16 * 2**20
+FILES: Final = 8
+
+
+@dataclass(slots=True)
+class PredictionsLog:
+    """The log of an agent's folder. `clock`: Unix seconds."""
+
+    folder: Path
+    clock: Callable[[], float]
+    file_bytes: int = FILE_BYTES
+    _descriptor: int | None = field(default=None, init=False, repr=False)
+    _size: int = field(default=0, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    @property
+    def path(self) -> Path:
+        """The newest file; older ones end in .1, .2 and so on."""
+        return self.folder / SERVING / LOG_FILE
+
+    def note(self, caller: str, model: str, tree_sha256: str | None, role: str, records: int) -> None:
+        """One request that was answered."""
+        entry = {
+            "time": round(self.clock(), 3),
+            "caller": caller,
+            "model": model,
+            "tree_sha256": tree_sha256,
+            "role": role,
+            "records": records,
+        }
+        line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+        with self._lock:
+            if self._descriptor is None or self._size + len(line) > self.file_bytes:
+                self._open_next()
+            os.write(self._descriptor or 0, line)
+            self._size += len(line)
+
+    def close(self) -> None:
+        """Nothing is noted from now on."""
+        with self._lock:
+            if self._descriptor is not None:
+                os.close(self._descriptor)
+                self._descriptor = None
+
+    def _open_next(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+        make_private_folder(self.path.parent)
+        if self.path.exists() and self.path.stat().st_size + 1024 > self.file_bytes:
+            for number in range(FILES - 1, 0, -1):
+                older = self.path if number == 1 else _numbered(self.path, number - 1)
+                if older.exists():
+                    older.replace(_numbered(self.path, number))
+        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+        self._size = os.fstat(self._descriptor).st_size
+
+
+def read_log(folder: Path, most: int) -> list[dict[str, Any]]:
+    """The newest entries, oldest first; a line that a power cut left half is passed over."""
+    found: list[dict[str, Any]] = []
+    path = folder / SERVING / LOG_FILE
+    for file in (path, *(_numbered(path, number) for number in range(1, FILES))):
+        if len(found) >= most or not file.is_file():
+            break
+        found[:0] = list(_entries(file))[-(most - len(found)) :]
+    return found
+
+
+def _entries(file: Path) -> Iterator[dict[str, Any]]:
+    with file.open(encoding="utf-8") as lines:
+        for line in lines:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                continue
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")

@@ -1,0 +1,290 @@
+"""What a model is asked against what it was trained on: counters by attribute and value, no record kept.
+
+The yardstick is the population stability index of each attribute: the sum over its values of (p - q) ln(p / q), p the
+share now and q the share at training. As a rule of thumb of credit scoring, below 0.1 nothing happened, from 0.25 on
+the population is another one. By chance alone an index of (k - 1)(1/n + 1/m) is to be expected, with k values, n
+records now and m at training; it is taken off before a word is chosen.
+
+Sources: N. Siddiqi, Credit Risk Scorecards (2006), chapter 8; B. Yurdakul and J. Naranjo, Statistical properties of the
+population stability index, Journal of Risk Model Validation 14 (2020).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Final, Literal, Self
+
+from shared.errors import InputError
+from shared.tree.binary_tests import AtMost
+from shared.tree.model import Leaf, Split, Tree
+from shared.tree.prediction import Value, value_code, value_number
+from shared.tree.schema import Attribute, Schema
+
+WATCH: Final = 0.1
+SHIFTED: Final = 0.25
+FEWEST: Final = 100
+"""Records below which no word is chosen."""
+FIRST_WINDOW: Final = 500
+"""Records that become the yardstick where the training's distribution is not known."""
+CELL_FLOOR: Final = 5
+"""Cells with fewer records than this are not told."""
+
+State = Literal["stable", "watch", "shifted", "too few records", "gathering a baseline"]
+STATES: Final[tuple[State, ...]] = ("shifted", "watch", "stable", "too few records", "gathering a baseline")
+"""From the one that needs a person most to the one that says least."""
+Source = Literal["training", "histogram", "first window"]
+_SMALL: Final = 256
+_EMPTY, _OTHER = "(empty)", "(another value)"
+
+
+@dataclass(slots=True)
+class Gauge:
+    """One distribution: of an attribute's values (with cells for empty fields and for other values), or of classes."""
+
+    name: str
+    cells: tuple[str, ...]
+    counts: list[int]
+    baseline: list[float] | None = None
+    source: Source = "first window"
+
+    def document(self) -> dict[str, Any]:
+        """Shares and the index, small cells not told."""
+        counts, total = self.counts, sum(self.counts)
+        index, chance = self.index
+        state = self.state
+        return {
+            "name": self.name,
+            "state": state,
+            "psi": None if index is None else round(index, 4),
+            "psi_by_chance": None if chance is None else round(chance, 4),
+            "baseline": self.source if self.baseline is not None else None,
+            "records": total,
+            "cells": [
+                {
+                    "value": cell,
+                    "records": count if count == 0 or count >= CELL_FLOOR else None,
+                    "share_at_baseline": None if self.baseline is None else self._share(place),
+                }
+                for place, (cell, count) in enumerate(zip(self.cells, counts, strict=True))
+            ],
+        }
+
+    def _share(self, place: int) -> float:
+        whole = sum(self.baseline or ())
+        return round((self.baseline or [])[place] / whole, 4) if whole else 0.0
+
+    @property
+    def index(self) -> tuple[float | None, float | None]:
+        """The population stability index, and what chance alone would give."""
+        if self.baseline is None or not any(self.baseline) or not any(self.counts):
+            return None, None
+        used = [(c, b) for c, b in zip(self.counts, self.baseline, strict=True) if c or b]
+        now, then = sum(c for c, _ in used), sum(b for _, b in used)
+        half, cells = 0.5, len(used)  # half a record in every cell, so that an empty one makes no infinity
+        index = 0.0
+        for count, known in used:
+            p, q = (count + half) / (now + half * cells), (known + half) / (then + half * cells)
+            index += (p - q) * math.log(p / q)
+        return index, (cells - 1) * (1 / now + 1 / then)
+
+    @property
+    def state(self) -> State:
+        """What to make of it."""
+        index, chance = self.index
+        if self.baseline is None:
+            return "gathering a baseline"
+        if index is None or chance is None or sum(self.counts) < FEWEST:
+            return "too few records"
+        excess = index - chance
+        return "stable" if excess < WATCH else "watch" if excess < SHIFTED else "shifted"
+
+
+@dataclass(slots=True)
+class Watch:
+    """The counters of one model since a moment."""
+
+    since: int
+    attributes: tuple[_Watched, ...] = field(repr=False)
+    classes: Gauge
+    records: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema,
+        tree: Tree,
+        since: int,
+        histogram: Mapping[str, Sequence[int]],
+        *,
+        with_counts: bool,
+    ) -> Self:
+        """Args: histogram: records of all hospitals by attribute and value, where a job has counted them.
+
+        with_counts: the study lets the counts of the tree be known.
+        """
+        thresholds: dict[int, set[Decimal]] = {}
+        for node in tree.nodes():
+            if isinstance(node, Split) and isinstance(node.test, AtMost):
+                thresholds.setdefault(node.attribute, set()).add(node.test.threshold)
+        watched = [
+            _Watched.of(attribute, tuple(sorted(thresholds.get(place, ()))))
+            for place, attribute in enumerate(schema.attributes)
+            if attribute.fixed_point is None or place in thresholds
+        ]
+        classes = Gauge(schema.class_name, schema.classes, [0] * schema.class_count)
+        if with_counts:
+            _give_baseline(classes, _answered(tree, schema.class_count), "training")
+        for entry in watched:
+            known = histogram.get(entry.name)
+            if known is not None and len(known) == len(entry.gauge.cells) - 2:
+                _give_baseline(entry.gauge, [*known, 0, 0], "histogram")
+            elif with_counts:
+                _give_baseline(entry.gauge, _root_values(tree, schema, entry.attribute), "training")
+        return cls(since, tuple(watched), classes)
+
+    def count(self, record: Mapping[str, Value], label: int) -> None:
+        """Count one record in the study's words, and the class that was answered."""
+        self.records += 1
+        self.classes.counts[label] += 1
+        for entry in self.attributes:
+            entry.gauge.counts[entry.place_of(record.get(entry.name))] += 1
+        if self.records == FIRST_WINDOW:
+            self._take_baseline()
+
+    def _take_baseline(self) -> None:
+        """Where training's distribution is not known, the first records stand in; counting then begins again."""
+        gauges = [g for g in self.gauges if g.baseline is None]
+        for gauge in gauges:
+            gauge.baseline, gauge.source = [float(count) for count in gauge.counts], "first window"
+            gauge.counts[:] = [0] * len(gauge.counts)
+
+    @property
+    def gauges(self) -> list[Gauge]:
+        """The classes first, then the attributes."""
+        return [self.classes, *(entry.gauge for entry in self.attributes)]
+
+    def document(self) -> dict[str, Any]:
+        """As people and programs are shown it."""
+        classes, attributes = self.classes.document(), [entry.gauge.document() for entry in self.attributes]
+        return {
+            "since": self.since,
+            "records": self.records,
+            "state": worst(gauge.state for gauge in self.gauges),
+            "thresholds": {
+                "watch": WATCH,
+                "shifted": SHIFTED,
+                "fewest_records": FEWEST,
+                "cell_floor": CELL_FLOOR,
+            },
+            "classes": classes,
+            "attributes": attributes,
+        }
+
+    def kept(self) -> dict[str, Any]:
+        """What is written to disk."""
+        gauges = {
+            g.name: {"counts": g.counts, "baseline": g.baseline, "source": g.source} for g in self.gauges
+        }
+        return {"since": self.since, "records": self.records, "gauges": gauges}
+
+    def restore(self, kept: Mapping[str, Any]) -> None:
+        """Go on from what was written; what does not fit the model any more is left out."""
+        self.since, self.records = int(kept["since"]), int(kept["records"])
+        for gauge in self.gauges:
+            known = kept["gauges"].get(gauge.name)
+            if known is not None and len(known["counts"]) == len(gauge.counts):
+                gauge.counts[:] = [int(count) for count in known["counts"]]
+                if gauge.baseline is None and known["baseline"] is not None:
+                    gauge.baseline, gauge.source = [float(b) for b in known["baseline"]], known["source"]
+
+
+@dataclass(slots=True)
+class _Watched:
+    """One attribute: where its values are counted. Listed texts and small codes are looked up."""
+
+    attribute: Attribute
+    name: str
+    points: tuple[Decimal, ...] | None
+    gauge: Gauge
+    listed: dict[str, int] = field(repr=False)
+    plain: dict[tuple[type, object], int] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, attribute: Attribute, points: tuple[Decimal, ...]) -> Self:
+        is_number = attribute.fixed_point is not None
+        names = _between(points) if is_number else attribute.values
+        gauge = Gauge(attribute.name, (*names, _EMPTY, _OTHER), [0] * (len(names) + 2))
+        listed = (
+            {} if attribute.is_numeric else {value: place for place, value in enumerate(attribute.values)}
+        )
+        return cls(attribute, attribute.name, points if is_number else None, gauge, listed)
+
+    def place_of(self, value: Value) -> int:
+        """The cell of a value; of what cannot be read, that for other values."""
+        kind = value.__class__
+        if kind is str:
+            found = self.listed.get(value)  # type: ignore[arg-type]
+            return self._read(value) if found is None else found
+        if value is None or kind is bool or (kind is int and 0 <= value < _SMALL):  # type: ignore[operator]
+            found = self.plain.get((kind, value))
+            if found is None:
+                found = self.plain[kind, value] = self._read(value)
+            return found
+        return self._read(value)
+
+    def _read(self, value: Value) -> int:
+        empty, other = len(self.gauge.cells) - 2, len(self.gauge.cells) - 1
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return empty
+        try:
+            if self.points is None:
+                code, _ = value_code(self.attribute, value)
+                return other if code is None or code >= empty else code
+            number = value_number(self.attribute, value)
+        except InputError:
+            return other
+        return empty if number is None else bisect_left(self.points, number)
+
+
+def worst(states: Iterable[State]) -> State:
+    """The word for a whole model."""
+    found = set(states)
+    return next((state for state in STATES if state in found), "too few records")
+
+
+def _give_baseline(gauge: Gauge, known: Sequence[float] | None, source: Source) -> None:
+    if known is not None and sum(known) > 0:
+        gauge.baseline, gauge.source = [max(0.0, float(count)) for count in known], source
+
+
+def _between(points: Sequence[Decimal]) -> tuple[str, ...]:
+    bounds = [format(point, "f") for point in points]
+    middle = (f"> {low} to {high}" for low, high in pairwise(bounds))
+    return (f"<= {bounds[0]}", *middle, f"> {bounds[-1]}") if bounds else ("any",)
+
+
+def _answered(tree: Tree, classes: int) -> list[float] | None:
+    """Training records by the class that the tree answers them; None where its leaves have no counts."""
+    found = [0.0] * classes
+    for node in tree.nodes():
+        if isinstance(node, Leaf):
+            if node.weights is None:
+                return None
+            found[node.label] += float(sum(node.weights))
+    return found
+
+
+def _root_values(tree: Tree, schema: Schema, attribute: Attribute) -> list[float] | None:
+    """Training records by cell of the attribute that the tree asks first; None of every other one."""
+    root = tree.root
+    if not isinstance(root, Split) or root.test is not None or schema.attributes[root.attribute] != attribute:
+        return None
+    weights = [kid.weights for kid in root.kids]
+    if any(weight is None for weight in weights) or len(weights) != len(attribute.values):
+        return None
+    return [*(float(sum(weight or ())) for weight in weights), 0.0, 0.0]
