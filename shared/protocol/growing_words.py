@@ -2,7 +2,8 @@
 disclose.
 
 Thresholds disclose finer tables of more nodes. The others disclose nothing: they are reckoned by every hospital from
-sums that it opens anyway; a pruned tree shows people and the cloud fewer nodes than the grown one would.
+sums that it opens anyway, in the secret modes on shares; a pruned tree shows people and the cloud fewer nodes than the
+grown one would.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from shared.wire.manifest import Manifest
 _BOUNDS: Final[Mapping[str, str]] = {"c45": "as C4.5 reckons", "binomial": "by the exact binomial limit"}
 _COSTS: Final[Mapping[str, str]] = {"errors": "training errors", "gini": "Gini impurity"}
 NOTHING_MORE: Final = "This is reckoned from sums that every hospital opens anyway: nobody learns more by it."
+NOTHING_MORE_SHARED: Final = (
+    "This is decided on shares, and a node still shows only whether it is a leaf: nobody learns more by it."
+)
 
 
 def growing_words(manifest: Manifest) -> list[str]:
@@ -30,8 +34,20 @@ def growing_words(manifest: Manifest) -> list[str]:
             f"Records count by their class in gains and majorities ({weights}), and once in min_node and min_child."
         )
     if manifest.pruning is not None:
-        told.append(f"The grown tree is cut back: {_pruning(manifest.pruning)}.")
-    return ([*told, NOTHING_MORE] if told else []) + _thresholds(manifest)
+        told.append(_pruned(manifest.pruning, is_secret=manifest.is_secret))
+    note = NOTHING_MORE_SHARED if manifest.is_secret else NOTHING_MORE
+    return ([*told, note] if told else []) + _thresholds(manifest)
+
+
+def _pruned(spec: PruningSpec, *, is_secret: bool) -> str:
+    if is_secret and spec.method == "majority":
+        return f"Growth ends where the most frequent class has {spec.share} of a node's records or more (majority)."
+    if is_secret:
+        return (
+            "Subtrees whose leaves are all of one class become one leaf (collapse): the answers are the same, and "
+            "whoever learns the tree has seen those leaves."
+        )
+    return f"The grown tree is cut back: {_pruning(spec)}."
 
 
 def _thresholds(manifest: Manifest) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from shared.protocol.contract_words import contract_words
 from shared.protocol.expiry import day_of
-from shared.protocol.growing_words import NOTHING_MORE
+from shared.protocol.growing_words import NOTHING_MORE, NOTHING_MORE_SHARED
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import TALLY_WORDS
 from shared.wire.study import StudyDocument
@@ -234,11 +234,10 @@ def _floors(document: StudyDocument) -> str:
 
 
 def _growing(document: StudyDocument) -> str:
-    if not {"hardened", "paper"} & set(document.profiles):
-        return ""
-    return (
-        f" A job may want a least gain of a split, weigh classes, or cut its grown tree back. {NOTHING_MORE}"
-    )
+    rules = " A job may want a least gain of a split, weigh classes, or cut its grown tree back."
+    if {"hardened", "paper"} & set(document.profiles):
+        return f"{rules} {NOTHING_MORE}"
+    return f"{rules} {NOTHING_MORE_SHARED}"
 
 
 def _differences(document: StudyDocument) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from shared.ids import AgentId
 from shared.protocol.disclosure import entries_of, terms_of
-from shared.protocol.growing_words import NOTHING_MORE, growing_words
+from shared.protocol.growing_words import NOTHING_MORE, NOTHING_MORE_SHARED, growing_words
 from shared.protocol.plain_words import words_of
 from tests.support.clinic import SCHEMA
 from tests.support.studies import document
@@ -44,11 +44,41 @@ def test_the_ledger_is_the_same_with_and_without(rule: dict[str, Any], told: str
     assert plain == ruled, told
 
 
+SECRET: dict[str, Any] = {
+    "profile": "secret-id3",
+    "secret": {"compute_parties": ["h1", "h2", "h3"]},
+    "max_shrinks": 0,
+    "skip_known": False,
+    "disclosure": "class",
+}
+SECRET_RULES: list[tuple[dict[str, Any], str]] = [
+    *RULES[:2],
+    (
+        {"pruning": {"method": "majority", "share": "0.9"}},
+        "Growth ends where the most frequent class has 0.9",
+    ),
+    ({"pruning": {"method": "collapse"}}, "whoever learns the tree has seen those leaves"),
+]
+
+
+@pytest.mark.parametrize(("rule", "told"), SECRET_RULES)
+def test_a_rule_of_a_secret_job_shows_and_changes_no_ledger(rule: dict[str, Any], told: str) -> None:
+    manifests = [PARTIES.manifest(SCHEMA, **SECRET, **more) for more in ({}, rule)]
+    words = growing_words(manifests[1])
+    assert told in words[0]
+    assert words[-1] == NOTHING_MORE_SHARED
+    assert growing_words(manifests[0]) == []
+    plain, ruled = (tuple(entries_of(terms_of(manifest))) for manifest in manifests)
+    assert plain == ruled
+
+
 def test_without_rules_there_is_nothing_to_say() -> None:
     assert growing_words(PARTIES.manifest(SCHEMA)) == []
 
 
 def test_a_study_says_it_where_jobs_open_sums() -> None:
     assert NOTHING_MORE in " ".join(words_of(document(PARTIES)))
-    assert NOTHING_MORE not in " ".join(words_of(document(PARTIES, profiles=["secret-id3"])))
+    shared = " ".join(words_of(document(PARTIES, profiles=["secret-id3"])))
+    assert NOTHING_MORE not in shared
+    assert NOTHING_MORE_SHARED in shared
     assert "(C4.5)" in " ".join(words_of(document(PARTIES, criteria=["c45"])))
