@@ -155,7 +155,8 @@ class JobIn(BaseModel):
         Field(
             description="Of mode ppsdt, profile hardened: split attributes whose values have an order (intervals "
             "between cut points, or treat_as ordered) in two where the information gain is greatest, again "
-            "and again; gain-mdl asks more gain of an attribute with many places to split at. Left out, every value is a branch"
+            "and again; gain-mdl asks more gain of an attribute with many places to split at. Left out, every "
+            "value is a branch"
         ),
     ] = None
     tally: Annotated[TallyIn | None, Field(description="Count only, and grow no tree")] = None

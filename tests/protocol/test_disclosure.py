@@ -170,6 +170,7 @@ def all_terms() -> list[Terms]:
     return [
         *hardened,
         replace(base, fractional=frozenset({1})),
+        replace(base, ordered=frozenset({1})),
         replace(base, tally="evaluation"),
         replace(base, tally="histogram"),
         replace(base, profile="paper"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import prod
@@ -23,6 +23,7 @@ from shared.tree.counting import count_rows
 from shared.tree.export import reference_form
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Leaf, Node, Tree
+from shared.tree.numbers import FixedPoint
 from shared.tree.ordered_growing import OrderedGrowth
 from shared.tree.schema import Attribute, Schema
 from shared.tree.thresholds import is_ordered
@@ -65,7 +66,7 @@ def test_on_a_coarser_grid_the_tree_is_the_oracles_of_the_gridded_numbers(name: 
     case = ordered_reference.load(name)
     assert not case.is_whole
     tree = grown(case.schema, PLAIN, case.codes).tree
-    assert paths_of(tree.root) == paths_of(oracle_tree(case.schema, case.codes).root)
+    assert shape(tree.root) == shape(oracle_tree(case.schema, case.codes).root)
 
 
 ATTRIBUTES = st.lists(
@@ -93,34 +94,42 @@ def schema_of(kinds: Sequence[tuple[str, int]], classes: int) -> Schema:
     return Schema.create(attributes, "class", [f"c{label}" for label in range(classes)])
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[Schema, list[tuple[int, ...]]]:
+@dataclass(frozen=True)
+class Sample:
     """A schema, and rows of codes with the class last."""
+
+    schema: Schema
+    rows: list[tuple[int, ...]]
+
+
+@st.composite
+def samples(draw: st.DrawFn) -> Sample:
+    """Few records of few attributes."""
     schema = schema_of(draw(ATTRIBUTES), draw(st.integers(2, 3)))
     sizes = [len(attribute.values) for attribute in schema.attributes]
     row = st.tuples(*(st.integers(0, size - 1) for size in sizes), st.integers(0, schema.class_count - 1))
-    return schema, draw(st.lists(row, min_size=1, max_size=60))
+    return Sample(schema, draw(st.lists(row, min_size=1, max_size=60)))
 
 
-@given(tables())
+@given(samples())
 @settings(max_examples=60)
-def test_a_random_tree_is_the_oracles_by_criterion_c45(sample: tuple[Schema, list[tuple[int, ...]]]) -> None:
-    schema, rows = sample
+def test_a_random_tree_is_the_oracles_by_criterion_c45(sample: Sample) -> None:
+    schema, rows = sample.schema, sample.rows
     tree = grown(schema, PLAIN, rows).tree
-    assert paths_of(tree.root) == paths_of(oracle_tree(schema, rows).root)
+    assert shape(tree.root) == shape(oracle_tree(schema, rows).root)
 
 
 @given(
-    tables(),
+    samples(),
     st.sampled_from(["gain", "gain-mdl"]),
     st.integers(1, 4),
     st.lists(st.integers(1, 4), min_size=3, max_size=3),
 )
 @settings(max_examples=60)
 def test_every_split_is_among_the_exactly_best_ones(
-    sample: tuple[Schema, list[tuple[int, ...]]], thresholds: Any, min_child: int, weights: list[int]
+    sample: Sample, thresholds: Any, min_child: int, weights: list[int]
 ) -> None:
-    schema, rows = sample
+    schema, rows = sample.schema, sample.rows
     rules = GrowthRules(
         criterion="information-gain",
         min_node=1,
@@ -206,11 +215,11 @@ def power(number: int) -> int:
     return number**number
 
 
-def paths_of(root: Node) -> list[Any]:
+def shape(root: Node) -> list[Any]:
     """A tree by what a training record sees: attributes, branches, labels and counts; thresholds by what they part."""
     if isinstance(root, Leaf):
         return [root.label, root.counts]
-    return [root.attribute, root.counts, *(paths_of(kid) for kid in root.kids)]
+    return [root.attribute, root.counts, *(shape(kid) for kid in root.kids)]
 
 
 def oracle_tree(schema: Schema, rows: Rows) -> Tree:
@@ -225,6 +234,4 @@ def oracle_tree(schema: Schema, rows: Rows) -> Tree:
 
 
 def numeric(name: str, values: int) -> Attribute:
-    from shared.tree.numbers import FixedPoint
-
     return Attribute(name, (), fixed_point=FixedPoint.create(name, "0", str(values), 0))
