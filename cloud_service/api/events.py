@@ -18,12 +18,14 @@ from cloud_service.api.problems import responses
 from cloud_service.service.notifier import story_of
 from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.services import Services
+from cloud_service.store.journal import Event
 from shared.wire.base import MAX_INTEGER
 
 router = APIRouter(tags=["people"])
 _PAGE: Final = 200
 _KEEP_ALIVE_SECONDS: Final = 15.0
-_RETRY_MILLISECONDS: Final = 2000
+RETRY_MILLISECONDS: Final = 2000
+"""After which a browser that lost its stream comes again."""
 _STREAM: Final = "text/event-stream"
 
 
@@ -76,8 +78,22 @@ async def _page(services: Services, job_id: str, after: int, wait: float) -> byt
 async def _stream(
     request: Request, services: Services, job_id: str, after: int, bearer: str
 ) -> AsyncIterator[bytes]:
-    """Until the job's watcher goes, is let in no more, or the cloud stops."""
-    yield format_sse_event(retry=_RETRY_MILLISECONDS)
+    yield format_sse_event(retry=RETRY_MILLISECONDS)
+    async for found in follow(request, services, job_id, after, bearer):
+        for event in found:
+            data = event_of(event).model_dump_json()
+            yield format_sse_event(data_str=data, event=event.kind, id=str(event.id))
+        if not found:
+            yield format_sse_event(comment="still here")
+
+
+async def follow(
+    request: Request, services: Services, job_id: str, after: int, bearer: str
+) -> AsyncIterator[list[Event]]:
+    """A job's events as they happen, some at a time, and an empty list where nothing has happened for a while.
+
+    Until the job's watcher goes, is let in no more, or the cloud stops. Args: bearer: the watcher's token or session.
+    """
     loop = asyncio.get_running_loop()
     let_in_at = loop.time()
     with services.notifier.listening(story_of(job_id)) as news:
@@ -88,11 +104,10 @@ async def _stream(
                     return
                 let_in_at = loop.time()
             found = await run_in_threadpool(services.jobs.events, job_id, after, _PAGE)
-            for event in found:
-                after = event.id
-                data = event_of(event).model_dump_json()
-                yield format_sse_event(data_str=data, event=event.kind, id=str(event.id))
-            if not found:
-                await services.notifier.wait(news, _KEEP_ALIVE_SECONDS)
-                if not news.is_set():
-                    yield format_sse_event(comment="still here")
+            if found:
+                after = found[-1].id
+                yield found
+                continue
+            await services.notifier.wait(news, _KEEP_ALIVE_SECONDS)
+            if not news.is_set():
+                yield []

@@ -9,8 +9,8 @@ from typing import Any, Final
 from cloud_service.job_texts import standing
 from cloud_service.pages import wording
 from cloud_service.pages.wording import Word
-from cloud_service.store.journal import Cost, Event
 from cloud_service.store.jobs import StoredJob
+from cloud_service.store.journal import Cost, Event
 from shared.advice.words import duration_text, number_text, size_text
 from shared.protocol.disclosure import levels, terms_of
 from shared.protocol.growing_words import growing_words
@@ -19,8 +19,8 @@ from shared.protocol.noise_words import noise_words
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import Waiting, of_job
-from shared.wire.secret import Progress
 from shared.web.texts import text, texts
+from shared.wire.secret import Progress
 
 STORY_LENGTH: Final = 200
 """So many of the newest events are told on the page."""

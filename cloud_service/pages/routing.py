@@ -7,6 +7,7 @@ from typing import Final
 from cloud_service.pages import (
     account,
     hospitals,
+    job,
     jobs,
     overview,
     provider,
@@ -22,4 +23,5 @@ ROUTERS: Final = (
     hospitals.router,
     studies.router,  # after a router with a fixed word in the place of a study's id, such as /studies/new
     jobs.router,
+    job.router,
 )
