@@ -67,12 +67,19 @@ class Desk:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def ask(
-        self, wanted: str | None, records: Sequence[Record], *, caller: str, key: str | None = None
+        self,
+        wanted: str | None,
+        records: Sequence[Record],
+        *,
+        caller: str,
+        key: str | None = None,
+        in_study_words: bool = False,
     ) -> Asked:
         """Answer records in this hospital's words or the study's.
 
         Args: wanted: a name, a model's id or its beginning, `latest` or None for the newest. caller: for the log. key:
-            what keeps a request with one version during a trial; None: the records themselves.
+            what keeps a request with one version during a trial; None: the records themselves. in_study_words: the
+            records need no data contract, such as those that a FHIR mapping made, whatever units are used here.
         Raises: InputError: no such model, or as `Answers.document`. RefusedError: too many requests.
         """
         if self.rates is not None:
@@ -87,11 +94,11 @@ class Desk:
                 chosen = standing.answers_by(now, _key(key, records))
             answers = self._pinned(name or "", now, chosen)
             role = "candidate" if chosen == now.candidate else "champion"
-        read = [answers.as_study(record) for record in records]
+        read = list(records) if in_study_words else [answers.as_study(record) for record in records]
         found = answers.ask(read)
         self._count(answers, standing, read, found)
         if now is not None and now.candidate is not None and name is not None:
-            self._compare(name, now, role, records, found)
+            self._compare(name, now, role, records, found, in_study_words=in_study_words)
         if self.log is not None:
             model = answers.model
             self.log.note(caller, model.id, model.tree_sha256, role, len(found))
@@ -228,14 +235,21 @@ class Desk:
         return counters.watch(model.id, make, standing.windows.get(model.id))
 
     def _compare(
-        self, name: str, now: Change, role: str, records: Sequence[Record], found: Sequence[Answer]
+        self,
+        name: str,
+        now: Change,
+        role: str,
+        records: Sequence[Record],
+        found: Sequence[Answer],
+        *,
+        in_study_words: bool,
     ) -> None:
         """What the other version would have answered; if it cannot, the trial goes on without these records."""
         if self.counters is None or now.candidate is None:
             return
         try:
             other = self.library.answers(now.model if role == "candidate" else now.candidate)
-            others = other.ask([other.as_study(record) for record in records])
+            others = other.ask(records if in_study_words else [other.as_study(record) for record in records])
         except InputError:
             return
         champion, candidate = (others, found) if role == "candidate" else (found, others)
