@@ -20,6 +20,7 @@ from hospital_agent.commands import (
     running,
     stewards,
     studies,
+    versions,
 )
 
 app = typer.Typer(
@@ -40,6 +41,7 @@ app.command()(jobs.approve)
 app.command()(jobs.decline)
 app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
+app.add_typer(versions.predictions, name="predictions")
 app.command()(predicting.predict)
 app.command()(exporting.export)
 app.command()(pruning.prune)

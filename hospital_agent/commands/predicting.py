@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -106,9 +107,18 @@ def export(
 
 @models.command()
 def remove(folder: Folder, model: ModelPrefix) -> Report:
-    """Delete a model from this hospital."""
+    """Delete a model from this hospital; one that answers under a name stays until the name does not need it."""
+    from hospital_agent.models.names import Names
+
     shelf = open_shelf(folder)
     job = shelf.find(model)
+    names = Names(folder, time.time).pointing_to(job)
+    if names:
+        raise InputError(
+            f"it answers under {', '.join(names)}",
+            where=f"model {job}",
+            remedy="First let another answer: privet agent models pin, rollback or unpin.",
+        )
     shelf.remove(job)
     return Report({"model": job, "removed": True}, f"Model {job} is removed.")
 

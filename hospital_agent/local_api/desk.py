@@ -92,9 +92,9 @@ class Desk:
             chosen = now.model
             if now.candidate is not None:
                 chosen = standing.answers_by(now, _key(key, records))
-            answers = self._pinned(name or "", now, chosen)
             role = "candidate" if chosen == now.candidate else "champion"
-        read = list(records) if in_study_words else [answers.as_study(record) for record in records]
+            answers, role = self._version(name or "", now, role, records)
+        read = [answers.as_study(record) for record in records]
         found = answers.ask(read)
         self._count(answers, standing, read, found)
         if now is not None and now.candidate is not None and name is not None:
@@ -188,6 +188,18 @@ class Desk:
         if wanted.startswith(STUDY_PREFIX):
             return self.library.newest(wanted.removeprefix(STUDY_PREFIX))
         return self.library.answers(wanted)
+
+    def _version(self, name: str, now: Change, role: str, records: Sequence[Record]) -> tuple[Answers, str]:
+        """The version of a role; the champion where the candidate cannot answer, since a trial must harm nobody."""
+        if role == "candidate" and now.candidate is not None:
+            try:
+                candidate = self._pinned(name, now, now.candidate)
+                candidate.ask([candidate.as_study(record) for record in records])
+            except InputError:
+                role = "champion"
+            else:
+                return candidate, role
+        return self._pinned(name, now, now.model), role
 
     def _pinned(self, name: str, now: Change, model: str) -> Answers:
         """The very model that was pinned; never another one in its place."""

@@ -1,0 +1,304 @@
+"""`models pin`, `canary`, `promote`, `rollback`, `history`, `names`, `describe`, `card`, `drift`; `predictions log`.
+
+Which version answers under a name is changed here, by a person of this hospital; a running agent notices at once.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.predicting import models, open_shelf
+from shared.errors import InputError
+from shared.reports import Report
+
+if TYPE_CHECKING:
+    from hospital_agent.local_api import Desk
+    from hospital_agent.models.names import Change, Name
+
+_SHOWN: int = 20
+_MOST_SHOWN: int = 100_000
+NameArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A name such as study:ID, or one that this hospital chooses.")
+]
+Asked = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A name, a model's id or its beginning, or `latest`.")
+]
+predictions = typer.Typer(help="What was asked of the models here.", no_args_is_help=True)
+
+
+@models.command()
+def pin(folder: Folder, name: NameArgument, model: ModelPrefix) -> Report:
+    """Let one model answer under a name, until you change it; a trial under that name ends."""
+    return _changed(folder, name, "pinned", model=_held(folder, model))
+
+
+@models.command()
+def canary(
+    folder: Folder,
+    name: NameArgument,
+    model: ModelPrefix,
+    share: Annotated[str, typer.Option(help="Of requests that the candidate answers: 0.1 or 10%.")] = "0.1",
+) -> Report:
+    """Put a candidate on trial: it answers a share of the requests, and both are compared on all of them."""
+    from hospital_agent.models.names import Names, check_share
+
+    candidate, checked = _held(folder, model), check_share(share)
+    now = Names(folder, time.time).find(name).now
+    if candidate == now.model:
+        raise InputError("that model answers already", where=f"name {name}", remedy="Name another model.")
+    _same_question(folder, now.model, candidate)
+    return _changed(folder, name, "canary", model=now.model, candidate=candidate, share=checked)
+
+
+@models.command()
+def promote(folder: Folder, name: NameArgument) -> Report:
+    """Let the candidate answer everything from now on; `rollback` takes it back."""
+    from hospital_agent.models.names import Names
+
+    now = Names(folder, time.time).find(name).now
+    if now.candidate is None:
+        raise InputError(
+            "no candidate is on trial",
+            where=f"name {name}",
+            remedy="Begin with `privet agent models canary`.",
+        )
+    return _changed(folder, name, "promoted", model=_held(folder, now.candidate))
+
+
+@models.command()
+def rollback(folder: Folder, name: NameArgument) -> Report:
+    """End the trial if one runs; else let the model answer again that did before this one."""
+    from hospital_agent.models.names import Names
+
+    known = Names(folder, time.time).find(name)
+    if known.now.candidate is not None:
+        return _changed(folder, name, "trial ended", model=known.now.model)
+    before = known.before
+    if before is None:
+        raise InputError(
+            "no other model was pinned before",
+            where=f"name {name}",
+            remedy="See `privet agent models history`; `pin` lets any model answer.",
+        )
+    return _changed(folder, name, "rolled back", model=_held(folder, before.model))
+
+
+@models.command()
+def history(folder: Folder, name: NameArgument) -> Report:
+    """Who pinned, tried, promoted and rolled back what under a name, oldest first."""
+    from hospital_agent.models.names import Names
+
+    changes = Names(folder, time.time).find(name).changes
+    lines = [f"{_moment(c.time)}  {c.act:<11}  {_pointing(c)}  by {c.by}" for c in changes]
+    return Report({"name": name, "changes": [asdict(change) for change in changes]}, "\n".join(lines))
+
+
+@models.command("names")
+def list_names(folder: Folder) -> Report:
+    """The names, which model each points to, and how trials go."""
+    named = _desk(folder).named()
+    lines = [line for entry in named for line in _name_lines(entry)]
+    return Report(
+        {"names": named},
+        "\n".join(lines) or "No model is pinned yet. Next: privet agent models pin DIR NAME MODEL",
+    )
+
+
+@models.command()
+def unpin(folder: Folder, name: NameArgument) -> Report:
+    """Remove a name. `study:ID` then means the newest model of that study again."""
+    from hospital_agent.models.names import Names
+
+    names = Names(folder, time.time)
+    now = names.find(name).now
+    names.drop(name)
+    _record(folder, "model_unpinned", name=name, model=now.model)
+    return Report({"name": name, "removed": True}, f"Name {name} is removed; model {now.model} stays.")
+
+
+@models.command()
+def describe(
+    folder: Folder,
+    model: ModelPrefix,
+    intended_use: Annotated[
+        str,
+        typer.Option(
+            "--intended-use", help="One or two sentences that stand beside every answer; empty removes."
+        ),
+    ],
+) -> Report:
+    """Say in this hospital's words what a model is for, and what not."""
+    from hospital_agent.models.names import Names
+
+    text = " ".join(intended_use.split())
+    if len(text) > 1000 or not text.isprintable():
+        raise InputError("expected up to 1000 printable characters", where="--intended-use")
+    held = _held(folder, model)
+    Names(folder, time.time).describe(held, text)
+    _record(folder, "model_described", model=held)
+    return Report(
+        {"model": held, "intended_use": text}, f"Model {held}: {text or 'no words of this hospital'}"
+    )
+
+
+@models.command()
+def card(
+    folder: Folder,
+    model: Asked,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write Markdown here; the file must not exist.")
+    ] = None,
+) -> Report:
+    """A model's card: intended use, origin, rules, evaluations and limits."""
+    from hospital_agent.files import write_new
+    from hospital_agent.models.card import card_markdown
+
+    found = _desk(folder).card(model)
+    page = card_markdown(found)
+    if out is not None:
+        write_new(out, page.encode())
+    return Report(found, page.rstrip("\n") if out is None else f"The card is written to {out}.")
+
+
+@models.command()
+def drift(
+    folder: Folder,
+    model: Asked,
+    restart: Annotated[bool, typer.Option("--restart", help="Count anew from now on.")] = False,
+) -> Report:
+    """What a model was asked against what it was trained on: counters by attribute, as of some seconds ago."""
+    desk = _desk(folder)
+    if restart:
+        from hospital_agent.models.names import Names
+
+        held = desk.find(model).model.id
+        Names(folder, time.time).count_since(held, int(time.time()))
+        _record(folder, "drift_restarted", model=held)
+    found = desk.drift(model)
+    gauges = [found["classes"], *found["attributes"]]
+    width = max(len(gauge["name"]) for gauge in gauges)
+    lines = [
+        f"Model {found['model'][:8]}: {found['records']} records since {_moment(found['since'])}: {found['state']}"
+    ]
+    for gauge in gauges:
+        index = (
+            ""
+            if gauge["psi"] is None
+            else f"  index {gauge['psi']:.3f} (by chance {gauge['psi_by_chance']:.3f})"
+        )
+        lines.append(f"  {gauge['name']:<{width}}  {gauge['state']}{index}")
+    return Report(found, "\n".join(lines))
+
+
+@predictions.command("log")
+def show_log(
+    folder: Folder,
+    last: Annotated[int, typer.Option(min=1, max=_MOST_SHOWN, help="How many requests.")] = _SHOWN,
+) -> Report:
+    """Who asked which model when, and about how many records; never what."""
+    from hospital_agent.models.predictions_log import read_log
+    from hospital_agent.settings import load_settings
+
+    load_settings(folder)
+    entries = read_log(folder, last)
+    lines = [
+        f"{_moment(e['time'])}  {e['model'][:8]}  {e['role']:<9}  {e['records']:>6} records  {e['caller']}"
+        for e in entries
+    ]
+    return Report({"predictions": entries}, "\n".join(lines) or "Nothing was asked here yet.")
+
+
+def _changed(
+    folder: Path, name: str, act: str, *, model: str, candidate: str | None = None, share: str = "0"
+) -> Report:
+    """Keep a change with who made it, in the names and in the audit chain."""
+    from hospital_agent.models.names import Change, Names, check_name
+
+    check_name(name)
+    tree = str(open_shelf(folder).get(model).tree_sha256)
+    change = Change(int(time.time()), _person(), act, model, tree, candidate, share)
+    changed = Names(folder, time.time).change(name, change)
+    _record(
+        folder, f"model_{act.replace(' ', '_')}", name=name, model=model, tree_sha256=tree, candidate=candidate,
+        share=share, by=change.by,
+    )  # fmt: skip
+    return Report(changed.document() | {"act": act}, _told(changed))
+
+
+def _told(known: Name) -> str:
+    return f"{known.name}: {_pointing(known.now)}. Undo: privet agent models rollback DIR {known.name}"
+
+
+def _pointing(change: Change) -> str:
+    if change.candidate is None:
+        return f"model {change.model[:8]} answers"
+    return f"model {change.model[:8]} answers, candidate {change.candidate[:8]} a share of {change.share}"
+
+
+def _name_lines(entry: dict[str, Any]) -> list[str]:
+    trial, candidate = entry["trial"], entry["candidate"]
+    lines = [
+        f"{entry['name']}  model {entry['model'][:8]}  since {_moment(entry['since'])}  by {entry['by']}"
+    ]
+    if candidate is not None:
+        lines.append(f"  candidate {candidate['model'][:8]} answers a share of {candidate['share']}")
+    if trial is not None and trial["records"]:
+        lines.append(
+            f"  of {trial['records']} records both were asked about, they differ in {trial['differ']}"
+        )
+    return lines
+
+
+def _held(folder: Path, prefix: str) -> str:
+    """The id of a model whose tree is here. Raises: InputError."""
+    shelf = open_shelf(folder)
+    found = shelf.get(shelf.find(prefix))
+    _ = found.shown_tree
+    return found.id
+
+
+def _same_question(folder: Path, champion: str, candidate: str) -> None:
+    """Raises: InputError: two models that predict other classes, or another thing altogether."""
+    shelf = open_shelf(folder)
+    one, other = shelf.get(champion).schema, shelf.get(candidate).schema
+    if (one.class_name, one.classes) != (other.class_name, other.classes):
+        raise InputError(
+            "the candidate predicts something else than the model that answers",
+            where=f"model {candidate}",
+            remedy="Pin it under a name of its own.",
+        )
+
+
+def _desk(folder: Path) -> Desk:
+    from hospital_agent.commands.serving_desk import desk_in
+    from hospital_agent.settings import load_settings
+
+    return desk_in(folder, open_shelf(folder), load_settings(folder).local)
+
+
+def _record(folder: Path, kind: str, **details: object) -> None:
+    from hospital_agent.journal import Journal
+
+    with Journal.open(folder) as journal, journal.transaction():
+        journal.record(kind, **details)
+
+
+def _person() -> str:
+    """Who runs the command, as the system knows them."""
+    with suppress(KeyError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    return f"uid {os.getuid()}"
+
+
+def _moment(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
