@@ -31,7 +31,7 @@ from shared.tree.growth_rules import GrowthRules
 from shared.tree.pruning import Pruning
 from shared.tree.schema import Schema
 from shared.wire.base import describe
-from shared.wire.growing import PruningSpec
+from shared.wire.growing import PruningSpec, secret_growing_fault
 
 _READ: Final = "trees:read"
 _START: Final = "jobs:write"
@@ -62,7 +62,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
     Parameters, whose defaults are the protocol's:
         client: a `privet.client.Client`. study: its id.
         mode, criterion, min_node, min_child, max_depth, split_on_zero_gain, min_gain, class_weights, pruning,
-        selection, invited: rules of the job, as the cloud's description of its API has them; a study may be stricter.
+        thresholds, selection, invited: rules of the job, as the cloud's description of its API has them; a study may be stricter.
         further: more of them by name (`privet.client.JobRules`), such as `{"noise": {"sigma": "5"}}`.
         timeout: seconds that `fit` waits, None for as long as it takes. progress: called with each event of the job.
 
@@ -88,6 +88,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         min_gain: str | None = None,
         class_weights: Mapping[str, int] | None = None,
         pruning: Mapping[str, Any] | None = None,
+        thresholds: Thresholds | None = None,
         selection: Mapping[str, Any] | None = None,
         invited: Sequence[str] | None = None,
         further: Mapping[str, Any] | None = None,
@@ -105,6 +106,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         self.min_gain = min_gain
         self.class_weights = class_weights
         self.pruning = pruning
+        self.thresholds = thresholds
         self.selection = selection
         self.invited = invited
         self.further = further
@@ -221,7 +223,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             "max_depth": self.max_depth,
             "split_on_zero_gain": self.split_on_zero_gain,
         }
-        optional = ("min_gain", "class_weights", "pruning", "selection", "invited")
+        optional = ("min_gain", "class_weights", "pruning", "thresholds", "selection", "invited")
         given = {name: getattr(self, name) for name in optional if getattr(self, name) is not None}
         twice = sorted({*named, *optional} & set(self.further or {}))
         if twice:
@@ -278,6 +280,7 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             min_gain=Fraction(self.min_gain or 0),
             class_weights=None if not weights else tuple(weights.get(label, 1) for label in schema.classes),
             pruning=None if self.pruning is None else _pruning(self.pruning),
+            thresholds=self.thresholds,
         )
 
     def _check_simulated(self) -> None:
@@ -291,15 +294,21 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
             )
         if self.mode == "ppsdt":
             return
-        of_ppsdt = ("min_gain", "class_weights", "pruning")
-        given = [name for name in of_ppsdt if getattr(self, name) is not None]
         fixed = "information-gain" if self.mode == "id3" else "gain-ratio"
-        if given or self.criterion not in ("information-gain", fixed):
+        if self.criterion not in ("information-gain", fixed):
             raise InputError(
-                f"this is of mode ppsdt, not of {self.mode}",
-                where=given[0] if given else "criterion",
-                remedy="Leave it out.",
+                f"this is of mode ppsdt, not of {self.mode}", where="criterion", remedy="Leave it out."
             )
+        reason = secret_growing_fault(
+            "secret-id3" if self.mode == "id3" else "secret-gainratio",
+            trains=True,
+            opens=True,
+            weighs=bool(self.class_weights),
+            bounds=self.min_gain is not None,
+            pruning=None if self.pruning is None else _pruning_spec(self.pruning),
+        )
+        if reason is not None:
+            raise InputError(reason, where=f"mode {self.mode}")
 
 
 def _check_columns(records: Any, names: list[str]) -> None:
@@ -316,8 +325,12 @@ def _check_columns(records: Any, names: list[str]) -> None:
 
 def _pruning(given: Mapping[str, Any]) -> Pruning:
     """As a job's rules have it: exact numbers come as texts. Raises: InputError."""
+    return pruning_of(_pruning_spec(given))
+
+
+def _pruning_spec(given: Mapping[str, Any]) -> PruningSpec:
     try:
-        return pruning_of(PruningSpec.model_validate(given))
+        return PruningSpec.model_validate(given)
     except ValidationError as error:
         raise InputError(describe(error), where="pruning") from None
 

@@ -7,6 +7,7 @@ For records that nobody has to protect: synthetic ones, public ones. The rules a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from shared.tree.counting import count_rows
 from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.growths import tree_growth
+from shared.tree.merging import as_asked, merged
 from shared.tree.model import Tree
 from shared.tree.numeric import column_keys, grid_steps, numeric_columns, tree_of_layers
 from shared.tree.prediction import value_code
@@ -39,6 +41,7 @@ def grow_pooled(
 
     Args: frames: a data frame for each hospital, with a column for each attribute and for the class; other columns are
         left out. mode: id3 grows as ppsdt does by information gain; gain-ratio grows a tree of the height `max_depth`.
+        Pruning by collapse is, in both, that of their jobs: of subtrees whose leaves are all of one class.
         grid: of gain-ratio, by attribute the step that thresholds are rounded up to.
     Raises: InputError: a column is missing, or a field has no code in the schema; names the hospital's place among the
         frames and the column.
@@ -55,6 +58,13 @@ def grow_pooled(
             where=f"attribute {measured[0]!r}",
             remedy="Give it cut points, or choose mode gain-ratio.",
         )
+    collapses = mode == "id3" and rules.pruning is not None and rules.pruning.method == "collapse"
+    if collapses:
+        return merged(_grow_codes(rows, schema, replace(rules, pruning=None)))
+    return _grow_codes(rows, schema, rules)
+
+
+def _grow_codes(rows: Sequence[Row], schema: Schema, rules: GrowthRules) -> Tree:
     growth = tree_growth(schema, rules).start(schema, rules, bytes(32))
     while not growth.is_done:
         growth = growth.absorb(count_rows(rows, growth.queries, schema))
@@ -104,8 +114,7 @@ def _code(value: Any, attribute: Attribute, place: int) -> int:
 
 
 def _grow_numbers(rows: Sequence[Row], schema: Schema, rules: GrowthRules, grid: Mapping[str, str]) -> Tree:
-    if rules.max_depth is None:
-        raise InputError("mode gain-ratio needs a height", where="max_depth", remedy="For example: 4.")
+    bounds = GainRatioRules.of(rules)
     places = {attribute.name: place for place, attribute in enumerate(schema.attributes)}
     unknown = [name for name in grid if name not in places]
     if unknown:
@@ -113,6 +122,7 @@ def _grow_numbers(rows: Sequence[Row], schema: Schema, rules: GrowthRules, grid:
     columns = numeric_columns(schema)
     *codes, labels = np.array(rows, dtype=np.int64).reshape(-1, len(schema.attributes) + 1).T
     steps = grid_steps(schema, columns, {places[name]: Decimal(step) for name, step in grid.items()})
-    bounds = GainRatioRules(rules.max_depth, rules.min_node, rules.min_child, steps)
-    layers = grow_by_gain_ratio(column_keys(columns, codes), labels, schema.class_count, bounds)
-    return tree_of_layers(layers, schema, columns)
+    layers = grow_by_gain_ratio(
+        column_keys(columns, codes), labels, schema.class_count, replace(bounds, grid=steps)
+    )
+    return as_asked(tree_of_layers(layers, schema, columns), rules.pruning)

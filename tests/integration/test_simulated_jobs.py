@@ -59,14 +59,38 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFedera
         ("symptoms", {"criterion": "c45", "pruning": {"method": "pessimistic"}}),
         ("symptoms", {"class_weights": {"both": 7}, "min_gain": "0.05", "max_depth": 2}),
         ("symptoms", {"mode": "id3", "max_depth": 3}),
+        (
+            "symptoms",
+            {
+                "mode": "id3",
+                "class_weights": {"both": 7},
+                "min_gain": "0.05",
+                "pruning": {"method": "majority", "share": "0.9"},
+            },
+        ),
+        ("symptoms", {"mode": "id3", "pruning": {"method": "collapse"}}),
         ("cut", {"criterion": "gain-ratio", "max_depth": 3}),
         ("measured", {"mode": "gain-ratio", "max_depth": 3}),
+        (
+            "measured",
+            {"mode": "gain-ratio", "max_depth": 5, "min_gain": "0.04", "pruning": {"method": "collapse"}},
+        ),
         (
             "measured",
             {"mode": "gain-ratio", "max_depth": 2, "further": {"secret": {"grid": {"pulse": "10"}}}},
         ),
     ],
-    ids=["c45", "weights", "id3", "fractional", "numbers", "grid"],
+    ids=[
+        "c45",
+        "weights",
+        "id3",
+        "id3-rules",
+        "id3-collapse",
+        "fractional",
+        "numbers",
+        "numbers-rules",
+        "grid",
+    ],
 )
 def test_a_job_of_real_agents_grows_the_simulated_tree(
     federation: LocalFederation, tmp_path: Path, records: str, parameters: dict[str, Any], request: Any

@@ -136,7 +136,14 @@ def test_what_does_not_fit_is_named_by_its_place_and_not_shown(change: Any, reas
         ({"further": {"noise": {"sigma": "5"}}}, "noise: what is held out or added"),
         ({"mode": "gain-ratio", "max_depth": None}, "height"),
         ({"mode": "id3", "criterion": "c45"}, "criterion: this is of mode ppsdt"),
-        ({"mode": "gain-ratio", "pruning": {"method": "collapse"}}, "pruning: this is of mode ppsdt"),
+        (
+            {"mode": "gain-ratio", "pruning": {"method": "pessimistic"}},
+            "pruning: pessimistic needs the errors",
+        ),
+        (
+            {"mode": "gain-ratio", "class_weights": {"both": 2}},
+            "mode gain-ratio: class_weights: mode gain-ratio compares",
+        ),
         ({"mode": "gain-ratio", "further": {"secret": {"grid": {"height": "1"}}}}, "no such attribute"),
     ],
 )
