@@ -1,18 +1,18 @@
-"""A record in the study's words to the model's answer, by the very way of all other questions at this hospital."""
+"""A record in the study's words to the model's answer, by the very desk of all other questions at this hospital."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from fastapi import FastAPI, Request
 
 from hospital_agent.clinical.services import Clinical
+from hospital_agent.local_api.desk import Asked
+from hospital_agent.local_api.desk import Desk as LocalDesk
 from hospital_agent.models import Answers
-from shared.contract.fhir import MappedRecord
-from shared.contract.fhir_resources import Gathered, Json
+from shared.contract.fhir import MappedRecord, MappingReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +23,23 @@ class Desk:
     clinical: Clinical = field(repr=False)
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC), repr=False)
 
+    @property
+    def _local(self) -> LocalDesk:
+        desk: LocalDesk = self.app.state.desk
+        return desk
+
     def model(self, wanted: str) -> Answers:
-        """The model that a name or an id means. Raises: InputError."""
-        answers: Answers = self.app.state.library.answers(wanted)
-        return answers
+        """The model that a name or an id means. Raises: InputError: there is none."""
+        return self._local.find(wanted)
 
-    def record(self, answers: Answers, gathered: Gathered, selected: list[Json]) -> MappedRecord:
-        """What the resources say. Raises: InputError: no mapping, or a unit that it does not know."""
-        return self.clinical.reader(answers.model.manifest.study).read(gathered, self.now(), selected)
+    def reader(self, wanted: str) -> MappingReader:
+        """The mapping by which resources are read for a model. Raises: InputError: no such model, or no mapping."""
+        return self.clinical.reader(self.model(wanted).model.manifest.study)
 
-    def answer(self, answers: Answers, record: MappedRecord, request: Request) -> dict[str, Any]:
-        """The document of an answer to one record."""
-        return answers.document([record.values])
+    def answer(self, wanted: str, record: MappedRecord, request: Request, key: str | None = None) -> Asked:
+        """The answer to one record. Args: key: what keeps a patient with one version during a trial.
+
+        Raises: InputError: the model cannot answer, or a value is no number where one is due.
+        """
+        caller = request.scope.get("state", {}).get("caller", "")
+        return self._local.ask(wanted, [record.values], caller=caller, key=key, in_study_words=True)

@@ -15,7 +15,9 @@ from typing import Any, Final
 from uuid import UUID
 
 from hospital_agent.clinical.services import Service
+from hospital_agent.local_api.desk import Asked
 from hospital_agent.models import Model
+from hospital_agent.models.card import NO_WORDS
 from shared.contract.fhir import MappedRecord, Origin
 
 MAX_SUMMARY: Final = 139
@@ -24,31 +26,42 @@ INTENDED_USE: Final = (
     "Intended for health professionals as one more view on a patient whose data they know. It supports a decision and "
     "takes none."
 )
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~:@^=$])")
+UNDESCRIBED: Final = "This hospital has not described what the model is for: for research only."
+_SPECIAL: Final = re.compile(
+    r"[\\`*_{}\[\]()#|~@]|:(?=//)|(?<=www)\.|^[-+=]|(?<=^\d)\.|(?<=^\d\d)\.", re.IGNORECASE
+)
+"""What Markdown would make something of: marks, addresses, and what begins a list or a heading."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _MOST_MISSING: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question and its answer. `prediction`: one of an answer's predictions; `version`: the model that answered."""
+class Shown:
+    """A question and its answer, to be shown."""
 
     service: Service
-    model: Model
-    prediction: Mapping[str, Any]
-    notice: str
+    answered: Asked
     record: MappedRecord
+
+    @property
+    def model(self) -> Model:
+        """The version that answered."""
+        return self.answered.answers.model
+
+    @property
+    def prediction(self) -> Mapping[str, Any]:
+        """The one answer."""
+        return self.answered.found[0].document
 
     @property
     def is_covered(self) -> bool:
         """Whether the patient has a full path through the tree."""
-        return self.prediction["stopped_at"] is None
+        return bool(self.prediction["covered"])
 
 
-def card_of(asked: Asked, uuid: UUID, base: str) -> dict[str, Any]:
-    """The card. Args: base: address of this agent for people."""
+def card_of(asked: Shown, uuid: UUID, link: str) -> dict[str, Any]:
+    """The card. Args: link: where people are shown the model."""
     service, model = asked.service, asked.model
-    link = f"{base}/models/{model.id}"
     source: dict[str, Any] = {"label": plain(f"Privet, study {model.manifest.study}"), "url": link}
     if service.topic is not None:
         source["topic"] = service.topic.document
@@ -65,7 +78,7 @@ def card_of(asked: Asked, uuid: UUID, base: str) -> dict[str, Any]:
     return card
 
 
-def _summary(asked: Asked) -> str:
+def _summary(asked: Shown) -> str:
     prediction = asked.prediction
     if not asked.is_covered:
         attribute = prediction["stopped_at"]
@@ -89,16 +102,16 @@ def plain(text: str) -> str:
 
 def escaped(text: str) -> str:
     """A text as Markdown shows it letter by letter; no tag of it survives a careless viewer either."""
-    safe = _SPECIAL.sub(r"\\\1", plain(text))
+    safe = _SPECIAL.sub(lambda found: f"\\{found[0]}", plain(text))
     return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _detail(asked: Asked) -> str:
+def _detail(asked: Shown) -> str:
     parts = [_answer(asked), _path(asked), _missing(asked), _version(asked), _limits(asked)]
     return "\n\n".join(part for part in parts if part)
 
 
-def _answer(asked: Asked) -> str:
+def _answer(asked: Shown) -> str:
     prediction = asked.prediction
     if not asked.is_covered:
         text = "**No answer for this patient.**"
@@ -120,7 +133,7 @@ def _answer(asked: Asked) -> str:
     return f"{label}." if note is None else f"{label}. {escaped(note)}"
 
 
-def _path(asked: Asked) -> str:
+def _path(asked: Shown) -> str:
     origins = {one.attribute: one for one in asked.record.origins}
     steps: Sequence[Mapping[str, str]] = asked.prediction["steps"]
     if not steps:
@@ -139,7 +152,7 @@ def _from(origin: Origin | None) -> str:
     return f" ({escaped(', '.join(part for part in told if part))})"
 
 
-def _missing(asked: Asked) -> str:
+def _missing(asked: Shown) -> str:
     known = {one.attribute: one.note for one in asked.record.origins if one.value is None}
     unmapped = {
         one.name: "not mapped"
@@ -155,7 +168,7 @@ def _missing(asked: Asked) -> str:
     return "\n".join([f"**Missing inputs:** {len(lines)}", "", *lines[:_MOST_MISSING], *rest])
 
 
-def _version(asked: Asked) -> str:
+def _version(asked: Shown) -> str:
     model = asked.model
     saved = datetime.fromtimestamp(model.saved, UTC).date().isoformat()
     return (
@@ -164,8 +177,16 @@ def _version(asked: Asked) -> str:
     )
 
 
-def _limits(asked: Asked) -> str:
-    return f"**Limits:** {escaped(asked.notice)} {INTENDED_USE}"
+def _limits(asked: Shown) -> str:
+    head = asked.answered.head
+    own = head.get("intended_use")
+    told = [
+        head["notice"],
+        head.get("caution"),
+        UNDESCRIBED if own in (None, NO_WORDS) else own,
+        INTENDED_USE,
+    ]
+    return f"**Limits:** {' '.join(escaped(text) for text in told if text)}"
 
 
 def _percent(share: float) -> str:

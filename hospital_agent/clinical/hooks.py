@@ -18,7 +18,7 @@ from starlette.requests import HTTPConnection
 
 from hospital_agent.clinical.asked import Body, Feedback, HookRequest, as_feedback, as_request, parsed
 from hospital_agent.clinical.asking import Desk
-from hospital_agent.clinical.cards import Asked, card_of
+from hospital_agent.clinical.cards import Shown, card_of
 from hospital_agent.clinical.clients import Clients
 from hospital_agent.clinical.ledger import Ledger
 from hospital_agent.clinical.outcomes import ClinicalError, outcome, outcomes
@@ -72,8 +72,7 @@ class Hooks:
     def _templates(self, service: Service) -> dict[str, str]:
         """Empty while the model is not here yet."""
         try:
-            study = self.desk.model(service.model).model.manifest.study
-            return templates(self.desk.clinical.reader(study).mapping)
+            return templates(self.desk.reader(service.model).mapping)
         except InputError:
             return {}
 
@@ -82,27 +81,26 @@ class Hooks:
         if asked.hook != service.hook:
             raise ClinicalError(400, f"This service is of hook {service.hook}.")
         try:
-            answers = self.desk.model(service.model)
-            reader = self.desk.clinical.reader(answers.model.manifest.study)
+            reader = self.desk.reader(service.model)
         except InputError as error:
             raise ClinicalError(503, f"This service cannot answer now: {error}") from None
         basket = self._basket(templates(reader.mapping), asked)
         selected = asked.context.selected()
         gathered = basket.gathered(asked.context.patientId, selected)
         record = reader.read(gathered, self.desk.now(), selected)
-        document = self.desk.answer(answers, record, request)
-        found = Asked(service, answers.model, document["predictions"][0], document["notice"], record)
+        answered = self.desk.answer(service.model, record, request, asked.context.patientId)
+        found = Shown(service, answered, record)
         if not found.is_covered and service.uncovered == "none":
             return {"cards": []}
         uuid = UUID(bytes=random_bytes(_UUID_BYTES), version=4)
         self.ledger.issue(
             str(uuid),
             service.id,
-            answers.model.id,
+            found.model.id,
             covered=found.is_covered,
             now=int(self.desk.now().timestamp()),
         )
-        return {"cards": [card_of(found, uuid, self._link(answers.model.id, request))]}
+        return {"cards": [card_of(found, uuid, self._link(found.model.id, request))]}
 
     def _basket(self, wanted: dict[str, str], asked: HookRequest) -> Basket:
         """What was sent along; what was not is fetched, where that is allowed. Raises: ClinicalError: 412."""

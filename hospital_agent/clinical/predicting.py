@@ -59,12 +59,11 @@ def routes(desk: Desk) -> APIRouter:
 
 def answered(desk: Desk, wanted: str, body: Any, request: Request) -> dict[str, Any]:
     """The answer's document. Raises: InputError, ClinicalError."""
-    answers = desk.model(wanted)
-    record = desk.record(answers, gathered_of(body), [])
-    document = desk.answer(answers, record, request)
-    mapping = desk.clinical.reader(answers.model.manifest.study).mapping
+    reader = desk.reader(wanted)
+    record = reader.read(gathered_of(body), desk.now())
+    mapping = reader.mapping
     return {
-        **document,
+        **desk.answer(wanted, record, request, request.headers.get("x-request-id")).document(),
         "mapping": {"name": mapping.name, "sha256": mapping.sha256},
         "inputs": [one.document for one in record.origins],
     }

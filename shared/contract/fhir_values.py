@@ -108,7 +108,7 @@ def _quantity(attribute: MappedAttribute, quantity: Mapping[str, Any]) -> Readin
     unit = code if quantity.get("system") == UCUM and code else text_of(quantity.get("unit"))
     if isinstance(content, bool) or not isinstance(content, int | Decimal):
         return Reading(None, note="its quantity has no number")
-    number, given = Decimal(content), f"{content} {unit}".strip()
+    number, given = Decimal(content), str(content) if unit in _UNITLESS else f"{content} {unit}"
     if quantity.get("comparator"):
         return Reading(None, note="its quantity is a bound (< or >), no number")
     if unit == attribute.unit or {unit, attribute.unit} <= set(_UNITLESS):
