@@ -93,8 +93,8 @@ class Desk:
             if now.candidate is not None:
                 chosen = standing.answers_by(now, _key(key, records))
             role = "candidate" if chosen == now.candidate else "champion"
-            answers, role = self._version(name or "", now, role, records)
-        read = [answers.as_study(record) for record in records]
+            answers, role = self._version(name or "", now, role, records, in_study_words=in_study_words)
+        read = list(records) if in_study_words else [answers.as_study(record) for record in records]
         found = answers.ask(read)
         self._count(answers, standing, read, found)
         if now is not None and now.candidate is not None and name is not None:
@@ -189,12 +189,16 @@ class Desk:
             return self.library.newest(wanted.removeprefix(STUDY_PREFIX))
         return self.library.answers(wanted)
 
-    def _version(self, name: str, now: Change, role: str, records: Sequence[Record]) -> tuple[Answers, str]:
+    def _version(
+        self, name: str, now: Change, role: str, records: Sequence[Record], *, in_study_words: bool
+    ) -> tuple[Answers, str]:
         """The version of a role; the champion where the candidate cannot answer, since a trial must harm nobody."""
         if role == "candidate" and now.candidate is not None:
             try:
                 candidate = self._pinned(name, now, now.candidate)
-                candidate.ask([candidate.as_study(record) for record in records])
+                candidate.ask(
+                    records if in_study_words else [candidate.as_study(record) for record in records]
+                )
             except InputError:
                 role = "champion"
             else:
