@@ -6,10 +6,13 @@ from typing import Final
 
 from cloud_service.pages import (
     account,
+    audit,
     hospitals,
     job,
     jobs,
+    operations,
     overview,
+    people,
     provider,
     sign_in,
     studies,
@@ -23,5 +26,8 @@ ROUTERS: Final = (
     hospitals.router,
     studies.router,  # after a router with a fixed word in the place of a study's id, such as /studies/new
     jobs.router,
+    people.router,
+    audit.router,
+    operations.router,
     job.router,
 )

@@ -20,6 +20,14 @@ from shared.wire.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a log, the newest record first. `newest`: number of the log's last record; -1: there is none."""
+
+    entries: tuple[Entry, ...]
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
 class Audits:
     """Export. Each file is one transaction's sight of the log, signed by the cloud's identity."""
 
@@ -58,6 +66,22 @@ class Audits:
             entries = list(acts.all_of(connection))
         return export(self._header(), map(_line, entries), (), self.signer)
 
+    def stretch_of_acts(self, before: int | None, limit: int) -> Stretch:
+        """Administrative acts from the newest on. Args: before: the number of the last record seen; None: none yet."""
+        with self.database.read() as connection:
+            newest = acts.newest(connection)
+            first = _first(newest, before, limit)
+            found = acts.page(connection, after=first, limit=limit)
+        return _stretch(found, newest, before)
+
+    def stretch_of_people(self, before: int | None, limit: int) -> Stretch:
+        """The same of sign-ins, and of changes of accounts and tokens."""
+        with self.database.read() as connection:
+            newest = people.newest_record(connection)
+            first = _first(newest, before, limit)
+            found = people.records(connection, after=first, limit=limit)
+        return _stretch(found, newest, before)
+
     def of_people(self) -> Iterator[bytes]:
         """The log of sign-ins, and of changes of accounts and tokens."""
         with self.database.read() as connection:
@@ -76,6 +100,17 @@ class Audits:
             version=version("privet"),
             exported=self.clock(),
         )
+
+
+def _first(newest: tuple[int, str] | None, before: int | None, limit: int) -> int:
+    """The number after which the wanted records stand."""
+    end = -1 if newest is None else newest[0]
+    return max(-1, (end if before is None else min(end, before - 1)) - limit)
+
+
+def _stretch(found: list[Entry], newest: tuple[int, str] | None, before: int | None) -> Stretch:
+    wanted = [entry for entry in found if before is None or entry.number < before]
+    return Stretch(tuple(reversed(wanted)), -1 if newest is None else newest[0])
 
 
 def _with_trees(manifest: Manifest) -> tuple[MessageType, ...]:

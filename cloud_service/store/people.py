@@ -139,6 +139,11 @@ def lock_records(connection: Connection) -> tuple[int, str] | None:
     """Number and hash of the newest record; nobody else may append before this transaction ends."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CHAIN_LOCK})")
+    return newest_record(connection)
+
+
+def newest_record(connection: Connection) -> tuple[int, str] | None:
+    """The same without a lock."""
     row = connection.execute(_NEWEST_RECORD).one_or_none()
     return None if row is None else (row.number, row.hash)
 
