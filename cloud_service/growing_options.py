@@ -55,13 +55,14 @@ class CostName(StrEnum):
 
 MinGain = Annotated[
     str | None,
-    typer.Option(metavar="BITS", help="Mode ppsdt: least information gain of a split, such as 0.01."),
+    typer.Option(metavar="BITS", help="Least information gain of a split, such as 0.01."),
 ]
 ClassWeight = Annotated[
     list[str] | None,
     typer.Option(
         metavar="LABEL=N",
-        help="Mode ppsdt: records of this class count N times in gains and majorities (repeatable); others once.",
+        help="Modes ppsdt and id3: records of this class count N times in gains and majorities (repeatable); others "
+        "once.",
     ),
 ]
 Thresholds = Annotated[
@@ -74,9 +75,10 @@ Thresholds = Annotated[
 Prune = Annotated[
     PruningName | None,
     typer.Option(
-        help="Mode ppsdt: cut back the grown tree, by counts that are known already. majority: stop where one class "
-        "has --prune-share of the records; collapse: subtrees that save no error; pessimistic: also those that save "
-        "none at worst (C4.5); cost-complexity: those not worth their leaves."
+        help="Cut back the grown tree, by what is known already. majority: stop where one class has --prune-share of "
+        "the records; collapse: subtrees that save no error (modes id3 and gain-ratio: whose leaves are of one class). "
+        "Mode ppsdt only: pessimistic: also those that save none at worst (C4.5); cost-complexity: those not worth "
+        "their leaves."
     ),
 ]
 PruneConfidence = Annotated[

@@ -136,19 +136,20 @@ class JobIn(BaseModel):
     noise: Annotated[NoiseIn | None, Field(description="Differential privacy; left out, sums are exact")] = (
         None
     )
-    min_gain: Annotated[
-        Share | None, Field(description="Of mode ppsdt: least information gain of a split, in bits")
-    ] = None
+    min_gain: Annotated[Share | None, Field(description="Least information gain of a split, in bits")] = None
     class_weights: Annotated[
         dict[str, Annotated[int, Field(ge=1, le=MAX_CLASS_WEIGHT)]] | None,
         Field(
-            description="Of mode ppsdt, by label: how many times a record of the class counts in gains and majorities; "
-            "1 for a class that is not named"
+            description="Of modes ppsdt and id3, by label: how many times a record of the class counts in gains and "
+            "majorities; 1 for a class that is not named"
         ),
     ] = None
     pruning: Annotated[
         PruningSpec | None,
-        Field(description="Of mode ppsdt: cut the grown tree back, by counts that its members know already"),
+        Field(
+            description="Cut the grown tree back, by what its members know already; modes id3 and gain-ratio have "
+            "majority, and collapse of subtrees whose leaves are of one class"
+        ),
     ] = None
     thresholds: Annotated[
         Thresholds | None,
