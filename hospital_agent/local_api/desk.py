@@ -100,8 +100,7 @@ class Desk:
         if now is not None and now.candidate is not None and name is not None:
             self._compare(name, now, role, records, found, in_study_words=in_study_words)
         if self.log is not None:
-            model = answers.model
-            self.log.note(caller, model.id, model.tree_sha256, role, len(found))
+            self.log.note(caller, answers.model.id, answers.head["tree_sha256"], role, len(found))
         head, text = self._head(answers, standing, name, role)
         return Asked(answers, head, text, found, role, name)
 
@@ -215,7 +214,7 @@ class Desk:
                 where=f"name {name}",
                 remedy="Bring it back, or let another answer: privet agent models rollback DIR NAME, or pin.",
             ) from None
-        if model == now.model and answers.model.tree_sha256 != now.tree_sha256:
+        if model == now.model and answers.head["tree_sha256"] != now.tree_sha256:
             raise InputError(
                 "the model is not the one that was pinned: its tree has another hash",
                 where=f"name {name}",

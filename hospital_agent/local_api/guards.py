@@ -11,6 +11,7 @@ import asyncio
 import hmac
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from fastapi.responses import Response
@@ -79,6 +80,7 @@ def from_here(connection: HTTPConnection) -> bool:
     return all(map(_names_this_machine, named))
 
 
+@lru_cache(maxsize=1024)
 def _names_this_machine(url: str) -> bool:
     try:
         return is_loopback(URL(url).hostname or "")

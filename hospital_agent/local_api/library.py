@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from hospital_agent.models import Answers, Shelf
 from hospital_agent.models.card import evaluation_of
@@ -11,6 +13,8 @@ from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import Cabinet
 from shared.contract.asking import AskedReader
 from shared.errors import InputError
+
+_MOST_STUDIES: Final = 1000
 
 
 @dataclass(slots=True)
@@ -24,30 +28,44 @@ class Library:
     shelf: Shelf
     reader_of: Callable[[str], AskedReader | None] = lambda _study: None
     cabinet: Cabinet | None = None
-    _read: dict[str, tuple[int, Answers]] = field(default_factory=dict, repr=False)
+    _read: dict[str, tuple[int, Answers, str]] = field(default_factory=dict, repr=False)
+    _newest: dict[str | None, tuple[int, str]] = field(default_factory=dict, repr=False)
 
     def answers(self, wanted: str | None) -> Answers:
         """A model by id or its beginning; None: the newest. Raises: InputError."""
         if wanted is None:
             return self.newest()
-        job = wanted if wanted in self._read else self.shelf.find(wanted)
-        try:
-            stamp = self.shelf.path_of(job).stat().st_mtime_ns
-        except FileNotFoundError:
-            self._read.pop(job, None)
-            raise _gone(job) from None
+        known = self._read.get(wanted)
+        if known is not None:
+            try:
+                if os.stat(known[2]).st_mtime_ns == known[0]:
+                    return known[1]
+            except FileNotFoundError:
+                del self._read[wanted]
+        job = self.shelf.find(wanted)
+        path = self.shelf.path_of(job)
+        stamp = path.stat().st_mtime_ns
         known = self._read.get(job)
         if known is None or known[0] != stamp:
             model = self.shelf.get(job)
-            known = (stamp, Answers.of(model, self.reader_of(model.manifest.study)))
+            known = (stamp, Answers.of(model, self.reader_of(model.manifest.study)), str(path))
             self._read[job] = known
         return known[1]
 
     def newest(self, study: str | None = None) -> Answers:
         """The newest model whose tree is here, of a study or of all. Raises: InputError: there is none, or altered."""
+        try:
+            stamp = os.stat(self.shelf.folder).st_mtime_ns
+        except FileNotFoundError:
+            stamp = 0
+        known = self._newest.get(study)
+        if known is not None and known[0] == stamp:
+            return self.answers(known[1])
         for job in reversed(self.shelf.ids()):
             found = self.answers(job)
             if found.book is not None and study in (None, found.model.manifest.study):
+                if len(self._newest) < _MOST_STUDIES:
+                    self._newest[study] = (stamp, job)
                 return found
         if study is None:
             self.shelf.newest()  # says what is missing
@@ -82,9 +100,3 @@ class Library:
                     for attribute, table in zip(result.schema.attributes, result.tables, strict=True)
                 }
         return {}
-
-
-def _gone(job: str) -> InputError:
-    return InputError(
-        "the model was removed", where=f"model {job}", remedy="See `privet agent models list DIR`."
-    )

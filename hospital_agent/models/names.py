@@ -133,6 +133,11 @@ class Names:
     folder: Path
     clock: Callable[[], float]
     _known: tuple[int, Standing] | None = field(default=None, repr=False)
+    _place: str = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Every question looks at the file: its path is written once."""
+        self._place = str(self.path)
 
     @property
     def path(self) -> Path:
@@ -142,7 +147,7 @@ class Names:
     def read(self) -> Standing:
         """How things stand now. Raises: InputError: the file was damaged."""
         try:
-            stamp = self.path.stat().st_mtime_ns
+            stamp = os.stat(self._place).st_mtime_ns
         except FileNotFoundError:
             return Standing(b"\0" * _KEY_BYTES, {}, {}, {})
         if self._known is None or self._known[0] != stamp:
