@@ -28,9 +28,17 @@ def make_grid(
     contract: ContractFile,
     out: Out,
     edges: Annotated[int, typer.Option(min=1, max=254, help="Most edges of an attribute.")] = 50,
+    every_number: Annotated[
+        bool,
+        typer.Option(
+            "--every-number",
+            help="An edge at each number that can be, of attributes with no more than --edges.",
+        ),
+    ] = False,
     missing_policy: Policies = None,
 ) -> Report:
-    """Give each measurement without cut points a fine public grid, for a job that counts a histogram over it.
+    """Give each measurement without cut points a fine public grid, for a job that counts a histogram over it or finds
+    its thresholds on it.
 
     A draft without cut points refuses empty fields; --missing-policy says here what they are from now on.
     Exit codes: 0 written; 2 wrong usage; 3 the contract is refused, or has no such measurement.
@@ -39,12 +47,12 @@ def make_grid(
 
     held = read_contract(contract)
     columns = columns_of((one.name for one in held.attributes), {})
-    made = with_grid(held, edges, policies_of(missing_policy, columns))
+    made = with_grid(held, edges, policies_of(missing_policy, columns), every=every_number)
     write_contract(out, made)
     lines = [
         _told(made, "edges"),
         *_refusing(held, made),
-        "Next: a study with this contract that allows histograms, and a job of that kind.",
+        "Next: a study with this contract, and a job with --thresholds; or with --histogram, if the study allows it.",
     ]
     return Report(_document(out, made), "\n".join(lines))
 

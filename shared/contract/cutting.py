@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
-from shared.tree.cut_points import cut_points, grid
+from shared.tree.cut_points import cut_points, every_number, grid
 from shared.tree.numbers import decimal_text
 from shared.wire.contract import ContractAttribute, DataContract, MissingPolicy
 
@@ -16,11 +16,17 @@ Counts = Mapping[str, Sequence[int]]
 
 
 def with_grid(
-    contract: DataContract, most: int = 50, policies: Mapping[str, MissingPolicy] | None = None
+    contract: DataContract,
+    most: int = 50,
+    policies: Mapping[str, MissingPolicy] | None = None,
+    *,
+    every: bool = False,
 ) -> DataContract:
-    """The contract with a grid of edges in place of each number's exact values, for a job that counts a histogram.
+    """The contract with a grid of edges in place of each number's exact values, for a job that counts a histogram, or
+    one that finds thresholds on it.
 
-    Args: policies: attribute to what its empty fields are, under "" that of all others; what is not said stays.
+    Args: policies: attribute to what its empty fields are, under "" that of all others; what is not said stays. every:
+        an edge at each number that an attribute can be, where those are not more than `most`.
     Raises: InputError: no number without cuts, a range without room for an edge, or a policy for what gets no grid.
     """
     measured = [one.name for one in contract.attributes if one.kind == "number" and one.cuts is None]
@@ -38,7 +44,7 @@ def with_grid(
             where=f"attribute {strange[0]!r}",
             remedy=f"Say it of {', '.join(measured)}; change others where the contract is drafted.",
         )
-    changed = _changed(contract, {name: _grid_of(_named(contract, name), most) for name in measured})
+    changed = _changed(contract, {name: _grid_of(_named(contract, name), most, every) for name in measured})
     attributes = [
         one.model_copy(update={"missing_policy": said.get(one.name, said.get("", one.missing_policy))})
         if one.name in measured
@@ -82,8 +88,10 @@ def _quantiles(attribute: ContractAttribute, counts: Sequence[int], parts: int, 
     return [decimal_text(cut) for cut in found]
 
 
-def _grid_of(attribute: ContractAttribute, most: int) -> list[str]:
-    edges = grid(Decimal(attribute.minimum or "0"), Decimal(attribute.maximum or "0"), most)
+def _grid_of(attribute: ContractAttribute, most: int, every: bool) -> list[str]:
+    low, high = Decimal(attribute.minimum or "0"), Decimal(attribute.maximum or "0")
+    whole = every_number(low, high, attribute.decimals or 0, most) if every else None
+    edges = grid(low, high, most) if whole is None else whole
     if not edges:
         raise InputError(
             "its range has no room for an edge",

@@ -41,6 +41,22 @@ def grid(minimum: Decimal, maximum: Decimal, most: int = 50) -> tuple[Decimal, .
     raise InternalError("no step of a grid was coarse enough")
 
 
+def every_number(
+    minimum: Decimal, maximum: Decimal, decimals: int, most: int = MAX_EDGES
+) -> tuple[Decimal, ...] | None:
+    """Each number of so many decimals from `minimum` to `maximum` as an edge, so that an interval holds one number.
+
+    For thresholds, which are then as exact as the numbers. None where there are more than `most`, or only one.
+
+    Raises: InputError: `most` is not 1 to 254.
+    """
+    if not 1 <= most <= MAX_EDGES:
+        raise InputError(f"expected 1 to {MAX_EDGES} edges, got {most}", where="edges")
+    step = Decimal(1).scaleb(-decimals)
+    numbers = int((maximum - minimum) / step) + 1
+    return tuple(minimum + place * step for place in range(numbers)) if 1 < numbers <= most else None
+
+
 def cut_points(
     edges: Sequence[Decimal], counts: Sequence[int], parts: int, least: int = 1
 ) -> tuple[Decimal, ...]:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import InputError
-from shared.tree.cut_points import MAX_EDGES, cut_points, grid
+from shared.tree.cut_points import MAX_EDGES, cut_points, every_number, grid
 
 EDGES = tuple(Decimal(edge) for edge in range(10, 60, 10))
 
@@ -84,3 +84,15 @@ def test_grids_that_people_would_choose() -> None:
 def test_what_is_no_histogram_is_refused(edges: tuple[Decimal, ...], counts: list[int], parts: int) -> None:
     with pytest.raises(InputError):
         cut_points(edges, counts, parts)
+
+
+def test_every_number_of_a_range_is_an_edge_where_they_are_few_enough() -> None:
+    low, high = Decimal("36.5"), Decimal("37")
+    found = every_number(low, high, 1)
+    assert found == tuple(map(Decimal, ("36.5", "36.6", "36.7", "36.8", "36.9", "37.0")))
+    assert every_number(low, high, 1, most=5) is None
+    assert every_number(low, low, 1) is None
+    assert every_number(Decimal(0), Decimal(253), 0) is not None
+    assert every_number(Decimal(0), Decimal(254), 0) is None
+    with pytest.raises(InputError, match="1 to 254"):
+        every_number(low, high, 1, most=255)
