@@ -20,7 +20,7 @@ from privet.client.answers import Job, Study
 from privet.client.blocking import Client
 from privet.client.conversations import Progress
 from privet.client.errors import UnexpectedAnswerError
-from privet.client.rules import Criterion, JobRules, Mode
+from privet.client.rules import Criterion, JobRules, Mode, Thresholds
 from privet.estimator import PrivetTreeClassifier
 from privet.simulating import grow_pooled
 from shared.errors import InputError
@@ -62,7 +62,8 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
     Parameters, whose defaults are the protocol's:
         client: a `privet.client.Client`. study: its id.
         mode, criterion, min_node, min_child, max_depth, split_on_zero_gain, min_gain, class_weights, pruning,
-        thresholds, selection, invited: rules of the job, as the cloud's description of its API has them; a study may be stricter.
+        thresholds, selection, invited: rules of the job, as the cloud's description of its API has them; a study may be
+        stricter.
         further: more of them by name (`privet.client.JobRules`), such as `{"noise": {"sigma": "5"}}`.
         timeout: seconds that `fit` waits, None for as long as it takes. progress: called with each event of the job.
 
@@ -295,9 +296,17 @@ class FederatedTreeClassifier(PrivetTreeClassifier):
         if self.mode == "ppsdt":
             return
         fixed = "information-gain" if self.mode == "id3" else "gain-ratio"
-        if self.criterion not in ("information-gain", fixed):
+        foreign = [
+            name
+            for name, is_used in (
+                ("criterion", self.criterion not in ("information-gain", fixed)),
+                ("thresholds", self.thresholds is not None),
+            )
+            if is_used
+        ]
+        if foreign:
             raise InputError(
-                f"this is of mode ppsdt, not of {self.mode}", where="criterion", remedy="Leave it out."
+                f"this is of mode ppsdt, not of {self.mode}", where=foreign[0], remedy="Leave it out."
             )
         reason = secret_growing_fault(
             "secret-id3" if self.mode == "id3" else "secret-gainratio",

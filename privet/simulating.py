@@ -23,6 +23,7 @@ from shared.tree.model import Tree
 from shared.tree.numeric import column_keys, grid_steps, numeric_columns, tree_of_layers
 from shared.tree.prediction import value_code
 from shared.tree.schema import Attribute, Schema
+from shared.tree.thresholds import is_ordered
 
 Mode = Literal["ppsdt", "id3", "gain-ratio"]
 Row = tuple[int, ...]
@@ -65,10 +66,29 @@ def grow_pooled(
 
 
 def _grow_codes(rows: Sequence[Row], schema: Schema, rules: GrowthRules) -> Tree:
+    if rules.thresholds is not None:
+        _check_thresholds(schema)
     growth = tree_growth(schema, rules).start(schema, rules, bytes(32))
     while not growth.is_done:
         growth = growth.absorb(count_rows(rows, growth.queries, schema))
     return growth.tree
+
+
+def _check_thresholds(schema: Schema) -> None:
+    """Whether a job with thresholds takes this schema. Raises: InputError: it does not."""
+    wrong = [
+        (
+            any(a.is_fractional for a in schema.attributes),
+            "not together with missing values that are fractional",
+        ),
+        (
+            not any(map(is_ordered, schema.attributes)),
+            "no attribute has an order: give one cut points, or treat_as",
+        ),
+    ]
+    reason = next((text for broken, text in wrong if broken), None)
+    if reason is not None:
+        raise InputError(reason, where="thresholds")
 
 
 def rows_of(frame: Any, schema: Schema, place: int = 1) -> list[Row]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from privet.client import Client
-from shared.tree.schema import Schema
+from shared.tree.schema import Attribute, Schema
 from tests.support import clinic, measured_clinic
 from tests.support.clinic_frames import frames_of
 from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
@@ -34,6 +34,18 @@ CUT = {
     ],
     "class": measured_clinic.SCHEMA["class"],
 }
+ORDERED = Schema.create(
+    [
+        Attribute.numeric(
+            "temperature", [f"{degrees / 10:.1f}" for degrees in range(355, 411, 2)], "missing"
+        ),
+        Attribute.numeric("pulse", range(45, 140, 5)),
+        Attribute("pain", ("none", "some", "much"), treat_as="ordered"),
+        Attribute("ward", ("a", "b", "c")),
+    ],
+    "state",
+    measured_clinic.CLASSES,
+).to_json()
 
 
 def measured(gaps: bool) -> list[Any]:
@@ -70,6 +82,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFedera
         ),
         ("symptoms", {"mode": "id3", "pruning": {"method": "collapse"}}),
         ("cut", {"criterion": "gain-ratio", "max_depth": 3}),
+        ("ordered", {"criterion": "c45", "thresholds": "gain-mdl", "max_depth": 4}),
         ("measured", {"mode": "gain-ratio", "max_depth": 3}),
         (
             "measured",
@@ -87,6 +100,7 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFedera
         "id3-rules",
         "id3-collapse",
         "fractional",
+        "thresholds",
         "numbers",
         "numbers-rules",
         "grid",
@@ -98,6 +112,7 @@ def test_a_job_of_real_agents_grows_the_simulated_tree(
     frames, schema = {
         "symptoms": (frames_of(clinic.dealt(*THREE)), clinic.SCHEMA),
         "cut": (measured(gaps=True), CUT),
+        "ordered": (measured(gaps=False), ORDERED),
         "measured": (measured(gaps=False), measured_clinic.SCHEMA),
     }[records]
     for name, frame in zip(THREE, frames, strict=True):
