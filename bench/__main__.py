@@ -48,6 +48,7 @@ class Part(StrEnum):
     MPC_PRIMITIVES = "mpc-primitives"
     ID3 = "id3"
     GAIN_RATIO = "gain-ratio"
+    PREDICT = "predict"
     LOAD = "load"
     ALL = "all"
 
@@ -143,6 +144,14 @@ class Bench:
         self._draw(self.mpc_svg, found.plot())
         self.found["gain_ratio"] = found.figures()
 
+    def predict(self) -> None:
+        """A hospital's prediction API beside the bare server. Needs wrk."""
+        from bench.predicting import figures, measure_predictions, print_predictions
+
+        found = measure_predictions(quick=self.quick)
+        print_predictions(found, self.console)
+        self.found["predict"] = figures(found)
+
     def load(self) -> None:
         """Three replicas of the cloud, with hospitals by the hundred. Needs nginx and PostgreSQL."""
         from bench.load import measure_load, print_load
@@ -157,8 +166,8 @@ class Bench:
         self.console.print(f"plot: {file}")
 
     def steps(self, part: Part) -> list[Callable[[], None]]:
-        """The measurements of a part, in order; `load` loads a whole machine and is asked for by itself."""
-        order = tuple(each for each in Part if each not in (Part.ALL, Part.LOAD))
+        """The measurements of a part, in order; what needs other programs is asked for by itself."""
+        order = tuple(each for each in Part if each not in (Part.ALL, Part.PREDICT, Part.LOAD))
         return [getattr(self, each.name.lower()) for each in (order if part is Part.ALL else (part,))]
 
 
