@@ -7,6 +7,9 @@ from typing import Final
 from cloud_service.pages import (
     account,
     audit,
+    finished,
+    finished_records,
+    finished_tree,
     hospitals,
     job,
     jobs,
@@ -30,4 +33,7 @@ ROUTERS: Final = (
     audit.router,
     operations.router,
     job.router,
+    finished.router,
+    finished_tree.router,
+    finished_records.router,
 )

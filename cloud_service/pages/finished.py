@@ -1,0 +1,84 @@
+"""What a finished job came to: who attested it, whether its tree is published, and how good it is as far as is known.
+
+The tabs of `finished_frame` lead on to its tree (`finished_tree`) and to its records (`finished_records`).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+from fastapi import Depends, Response
+
+from cloud_service.pages.faults import page_router
+from cloud_service.pages.finished_frame import show
+from cloud_service.pages.frame import Page, page_may
+from cloud_service.pages.wording import BAD, GOOD, WAIT, JobLine, Word, job_line
+from cloud_service.service.permissions import PERMISSIONS, Permission, Role
+from cloud_service.service.results import Result
+from cloud_service.store.jobs import StoredJob
+from shared.web.texts import text
+
+router = page_router()
+_PAGE: Final = 100
+Reader = Annotated[Page, Depends(page_may(Permission.RESULTS_READ))]
+
+
+@router.get("/jobs/{job_id}/result")
+def result(page: Reader, job_id: str) -> Response:
+    """Who attested which tree, and what can be done with it."""
+    found, stored = page.services.results.result(job_id), page.services.jobs.get(job_id)
+    readers = [role.value for role in Role if Permission.TREES_READ in PERMISSIONS[role]]
+    return show(
+        page,
+        "finished_result.html",
+        stored,
+        "result",
+        result=found,
+        agreement=_agreement(found),
+        manifest=stored.job.manifest,
+        readers=readers,
+        left_out=page.services.jobs.left_out(stored),
+    )
+
+
+@router.get("/jobs/{job_id}/evaluation")
+def evaluation(page: Reader, job_id: str) -> Response:
+    """The jobs that held records against the tree, and where their figures are: never at the cloud."""
+    stored = page.services.jobs.get(job_id)
+    return show(
+        page,
+        "finished_evaluation.html",
+        stored,
+        "evaluation",
+        manifest=stored.job.manifest,
+        lines=_evaluations(page, stored) if page.may(Permission.JOBS_READ) else [],
+    )
+
+
+def _agreement(found: Result) -> Word:
+    """Whether all members told the same."""
+    if found.tree_sha256 is not None:
+        return Word(text("cloud.result.agreed", n=len(found.attested)), GOOD)
+    if len(set(found.attested.values())) > 1:
+        return Word(text("cloud.result.differ"), BAD)
+    return Word(
+        text("cloud.result.waiting", n=len(found.attested), all=len(found.attested) + len(found.missing)),
+        WAIT,
+    )
+
+
+def _evaluations(page: Page, stored: StoredJob) -> list[JobLine]:
+    """Jobs of the study, later than the tree, that hold records against it; those that who looks may see."""
+    found: list[JobLine] = []
+    before: str | None = None
+    while True:
+        some = page.services.jobs.page(
+            study=stored.study, state=None, before=before, limit=_PAGE, hospital=page.caller.hospital
+        )
+        for each in some:
+            tally = each.job.manifest.tally
+            if tally is not None and tally.model == stored.job.manifest.job:
+                found.append(job_line(each))
+        if len(some) < _PAGE or some[-1].created < stored.created:
+            return found
+        before = some[-1].job.manifest.job

@@ -1,0 +1,62 @@
+"""What stands around the pages of a finished job: its question, and tabs to what who looks may read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from starlette.responses import Response
+
+from cloud_service.pages.frame import Page
+from cloud_service.pages.wording import job_line
+from cloud_service.service.permissions import Permission
+from cloud_service.store.jobs import StoredJob
+from shared.protocol.states import CloudState
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """`needs_tree`: there is nothing to see where the study does not publish its tree."""
+
+    name: str
+    permission: Permission
+    needs_tree: bool = False
+
+
+TABS: Final = (
+    Tab("result", Permission.RESULTS_READ),
+    Tab("tree", Permission.TREES_READ, needs_tree=True),
+    Tab("rules", Permission.TREES_READ, needs_tree=True),
+    Tab("importance", Permission.TREES_READ, needs_tree=True),
+    Tab("evaluation", Permission.RESULTS_READ),
+    Tab("downloads", Permission.TREES_READ, needs_tree=True),
+    Tab("compare", Permission.TREES_READ, needs_tree=True),
+    Tab("ledger", Permission.LEDGER_READ),
+    Tab("audit", Permission.AUDIT_READ),
+)
+
+
+def show(page: Page, template: str, stored: StoredJob, tab: str, **values: Any) -> Response:
+    """A page of a job under its tabs. Without the right to read jobs its question and state stay out."""
+    may_read_job = page.may(Permission.JOBS_READ)
+    return page.show(
+        template,
+        active="jobs",
+        job=stored.job.manifest.job,
+        line=job_line(stored) if may_read_job else None,
+        question=stored.job.manifest.question if may_read_job else "",
+        tabs=[each.name for each in TABS if _is_shown(each, page, stored)],
+        tab=tab,
+        **values,
+    )
+
+
+def _is_shown(tab: Tab, page: Page, stored: StoredJob) -> bool:
+    is_done = stored.job.state is CloudState.DONE
+    if tab.needs_tree and not (is_done and stored.job.manifest.publish_tree):
+        return False
+    if tab.name in ("result", "evaluation") and not is_done:
+        return False
+    if tab.name == "evaluation" and stored.job.manifest.tally is not None:
+        return False
+    return page.may(tab.permission)

@@ -1,0 +1,158 @@
+"""A published tree for people: picture, rules, which attributes it asks, files for other programs, and comparison.
+
+Only what `/v1/jobs/{job}/tree` gives: names, no counts, which only the hospitals have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Annotated, Final, get_args
+
+from fastapi import Depends, Path, Query, Response
+
+from cloud_service.pages.downloads import file_of
+from cloud_service.pages.faults import page_router
+from cloud_service.pages.finished_frame import show
+from cloud_service.pages.frame import Page, page_may
+from cloud_service.pages.wording import JobLine, job_line
+from cloud_service.service.permissions import Permission
+from cloud_service.service.refusals import NotPublishedError, UnknownThingError
+from cloud_service.store.jobs import StoredJob
+from shared.export import FormatName
+from shared.export.subject import Origin, Subject
+from shared.ids import HEX_16_PATTERN
+from shared.protocol.states import CloudState
+from shared.web.tree_compare import compare
+from shared.web.tree_shape import asked_attributes
+from shared.web.tree_view import TreeView
+
+router = page_router()
+Reader = Annotated[Page, Depends(page_may(Permission.TREES_READ))]
+RULES_SHOWN: Final = 500
+_COMPARED: Final = 30
+PARTINGS_SHOWN: Final = 200
+_FILES: Final[Mapping[FormatName, tuple[str, str]]] = {
+    "json": ("json", "application/json"),
+    "pmml": ("pmml", "application/xml"),
+    "onnx": ("onnx", "application/octet-stream"),
+    "sklearn": ("sklearn.json", "application/json"),
+    "rules": ("txt", "text/plain"),
+    "dot": ("dot", "text/vnd.graphviz"),
+    "svg": ("svg", "image/svg+xml"),
+    "python": ("py", "text/x-python"),
+}
+"""Ending and media type by form."""
+
+
+@router.get("/jobs/{job_id}/tree")
+def tree(page: Reader, job_id: str) -> Response:
+    """The picture."""
+    stored = page.services.jobs.get(job_id)
+    return show(page, "finished_tree.html", stored, "tree", view=TreeView(_subject(page, stored)))
+
+
+@router.get("/jobs/{job_id}/rules")
+def rules(page: Reader, job_id: str) -> Response:
+    """A rule for each leaf."""
+    stored = page.services.jobs.get(job_id)
+    view = TreeView(_subject(page, stored))
+    found = view.rules(RULES_SHOWN)
+    leaves = sum(place.is_leaf for place in view.subject.places)
+    return show(page, "finished_rules.html", stored, "rules", view=view, rules=found, leaves=leaves)
+
+
+@router.get("/jobs/{job_id}/importance")
+def importance(page: Reader, job_id: str) -> Response:
+    """Which attributes the tree asks, and where; what they gained follows from counts, which are not here."""
+    stored = page.services.jobs.get(job_id)
+    subject = _subject(page, stored)
+    asked = asked_attributes(subject)
+    left = len(subject.schema.attributes) - len(asked)
+    return show(page, "finished_importance.html", stored, "importance", asked=asked, left=left)
+
+
+@router.get("/jobs/{job_id}/downloads")
+def downloads(page: Reader, job_id: str) -> Response:
+    """The forms, and what each is for."""
+    from shared.export.formats import reading_of
+
+    stored = page.services.jobs.get(job_id)
+    subject = _subject(page, stored)
+    forms = [(name, reading_of(subject, name) or "") for name in get_args(FormatName)]
+    return show(page, "finished_downloads.html", stored, "downloads", forms=forms)
+
+
+@router.get("/jobs/{job_id}/downloads/{form}")
+def download(page: Reader, job_id: str, form: Annotated[str, Path(pattern="^[a-z]{1,20}$")]) -> Response:
+    """The tree as a file."""
+    from shared.export.formats import FORMATS, render
+
+    chosen = next((name for name in FORMATS if name == form), None)
+    if chosen is None:
+        raise UnknownThingError("there is no such form of a tree")
+    subject = _subject(page, page.services.jobs.get(job_id))
+    ending, media_type = _FILES[chosen]
+    return file_of(render(subject, chosen), f"tree-{subject.tree_sha256[:12]}.{ending}", media_type)
+
+
+@router.get("/jobs/{job_id}/compare")
+def compared(
+    page: Reader, job_id: str, other: Annotated[str, Query(pattern=f"^$|{HEX_16_PATTERN}")] = ""
+) -> Response:
+    """Two trees of one study: the same, or where they part."""
+    stored = page.services.jobs.get(job_id)
+    subject = _subject(page, stored)
+    found = None
+    if other:
+        page.services.sight.job(page.caller, other)
+        second = page.services.jobs.get(other)
+        if second.study != stored.study:
+            raise UnknownThingError("no such job in this study")
+        found = compare(subject, _subject(page, second), PARTINGS_SHOWN)
+    choices = _others(page, stored) if page.may(Permission.JOBS_READ) else []
+    return show(page, "finished_compare.html", stored, "compare", other=other, found=found, choices=choices)
+
+
+def _subject(page: Page, stored: StoredJob) -> Subject:
+    """The published tree, ready to be shown. Raises: NotPublishedError, UnknownThingError."""
+    manifest = stored.job.manifest
+    found, schema = page.services.results.tree(manifest.job)
+    document = page.services.studies.get(stored.study).document if page.may(Permission.STUDIES_READ) else None
+    finished = datetime.fromtimestamp(stored.finished or stored.created, UTC)
+    origin = Origin(
+        study=manifest.study,
+        question=manifest.question,
+        job=manifest.job,
+        date=finished.date().isoformat(),
+        hospitals=tuple(map(str, stored.job.roster)),
+        version=version("privet"),
+    )
+    is_agreed = document is not None and manifest.study_sha256 == document.sha256
+    contract = document.contract if document is not None and is_agreed else None
+    return Subject.prepare(found, schema, "class", origin, contract)
+
+
+def _others(page: Page, stored: StoredJob) -> list[JobLine]:
+    """The newest other jobs of the study whose trees can be read."""
+    done = page.services.jobs.page(
+        study=stored.study,
+        state=CloudState.DONE,
+        before=None,
+        limit=_COMPARED,
+        hospital=page.caller.hospital,
+    )
+    return [
+        job_line(each)
+        for each in done
+        if each.job.manifest.job != stored.job.manifest.job and _is_readable(page, each)
+    ]
+
+
+def _is_readable(page: Page, stored: StoredJob) -> bool:
+    try:
+        page.services.results.tree(stored.job.manifest.job)
+    except NotPublishedError:
+        return False
+    return True
