@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Header, Query
 
 from cloud_service.api.caller import Use, may
 from cloud_service.api.job_models import JobIn, JobList, JobOut, job_of, summary_of
 from cloud_service.api.problems import responses
 from cloud_service.service.permissions import Caller, Permission
+from cloud_service.service.requests import KEY_PATTERN
 from shared.ids import HEX_16_PATTERN, ID_PATTERN
 from shared.protocol.states import CloudState
 
@@ -23,10 +24,21 @@ router = APIRouter(tags=["people"])
     responses=responses(400, 401, 403, 404, 409, 422, 429, 503),
 )
 def start(
-    services: Use, caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))], study_id: str, plan: JobIn
+    services: Use,
+    caller: Annotated[Caller, Depends(may(Permission.JOBS_WRITE))],
+    study_id: str,
+    plan: JobIn,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            pattern=KEY_PATTERN, description="Of your choice: the same request again starts no second job"
+        ),
+    ] = None,
 ) -> JobOut:
     """Invite hospitals to grow one tree under a study. Their agents decide by their own policies."""
-    begun = services.jobs.start(services.studies.get(study_id), plan.plan(), actor=caller.name)
+    begun = services.jobs.start(
+        services.studies.get(study_id), plan.plan(), actor=caller.name, key=idempotency_key
+    )
     return job_of(begun.stored, begun.costs)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service import acts
 from cloud_service.service.aftermath import Aftermath
@@ -19,6 +20,7 @@ from cloud_service.service.planning import JobPlan, secret_spec, weights_of
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.recording import Recorder
 from cloud_service.service.refusals import ConflictError, UnknownThingError
+from cloud_service.service.requests import Request
 from cloud_service.service.results import Results
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import tally_rules
@@ -52,6 +54,14 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
+class _Planned:
+    """A manifest, and the certificates of those whom it invites."""
+
+    manifest: Manifest
+    certificates: dict[AgentId, bytes]
+
+
+@dataclass(frozen=True, slots=True)
 class Jobs:
     """Use cases of people on jobs."""
 
@@ -63,14 +73,58 @@ class Jobs:
     quotas: Quotas
     clock: Callable[[], int]
 
-    def start(self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR) -> Changed:
+    def start(
+        self, study: StudyView, plan: JobPlan, *, actor: str = acts.OPERATOR, key: str | None = None
+    ) -> Changed:
         """Invite the hospitals to a new job under a study.
 
-        Args: actor: who starts it, for the log of acts.
+        Args: actor: who starts it, for the log of acts. key: of the request; the same again starts no second job.
         Raises: InputError: the plan breaks a rule, a limit or the study's document. PeerError: `policy_profile`,
-            `policy_min_hospitals`. ConflictError: the study takes no more jobs, or none with a hospital that was named.
+            `policy_min_hospitals`. ConflictError: the study takes no more jobs, or none with a hospital that was named;
+            the key was of another request.
         """
+        now, request = self.clock(), None if key is None else Request.of(actor, key, study.id, plan)
+        with self.database.read() as connection:
+            known = None if request is None else request.job(connection)
+        if known is not None:
+            return self._as_it_is(known)
+        plan, changes = self._checked(study, plan, now)
+        try:
+            with self.database.write() as connection:
+                planned = self._planned(connection, study, plan, now, changes)
+                step = coordinator.create(planned.manifest, planned.certificates, now)
+                stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
+                jobs.add(connection, stored)
+                recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
+                recorder.take(step)
+                news, job = recorder.finish(), planned.manifest.job
+                details: dict[str, acts.Detail] = {"study": study.id, "manifest_sha256": step.job.mh}
+                acts.record(connection, actor=actor, act="job_created", subject=job, now=now, details=details)
+                if request is not None:
+                    request.keep(connection, job, now)
+                changed = _changed(connection, job)
+        except IntegrityError:
+            with self.database.read() as connection:
+                known = None if request is None else request.job(connection)
+            if known is None:
+                raise
+            return self._as_it_is(known)
+        self.aftermath.follow(JobId(job), news)
+        return changed
+
+    def preview(self, study: StudyView, plan: JobPlan) -> Manifest:
+        """The manifest that a job would have, were it started now; nothing is kept. Raises: as `start`."""
         now = self.clock()
+        plan, changes = self._checked(study, plan, now)
+        with self.database.write() as connection:
+            return self._planned(connection, study, plan, now, changes).manifest
+
+    def _as_it_is(self, job_id: str) -> Changed:
+        with self.database.read() as connection:
+            return _changed(connection, job_id)
+
+    def _checked(self, study: StudyView, plan: JobPlan, now: int) -> tuple[JobPlan, dict[str, Any]]:
+        """The plan with whom an evaluation invites, and what a tally or a selection changes in the manifest."""
         plan.check()
         changes = tally_rules(
             study, plan.tally, plan.selection, Results(self.database), lambda job: self.events(job, 0, _MANY)
@@ -78,31 +132,23 @@ class Jobs:
         if plan.invited is None and plan.tally is not None and plan.tally.model is not None:
             # Only they have the tree.
             plan = replace(plan, invited=list(map(str, self.get(plan.tally.model).job.roster)))
+        Invitations(self.membership, now + plan.deadlines.invite_seconds).check_own()
+        return plan, changes
+
+    def _planned(
+        self, connection: Connection, study: StudyView, plan: JobPlan, now: int, changes: Mapping[str, Any]
+    ) -> _Planned:
+        terms = terms_of(connection, study.id, now)
+        if terms is not None:
+            plan = terms.fit(plan)
+            terms.check_invited(plan.invited or ())
+        self._check_profile(study, plan)
         invitations = Invitations(self.membership, now + plan.deadlines.invite_seconds)
-        invitations.check_own()
-        with self.database.write() as connection:
-            terms = terms_of(connection, study.id, now)
-            if terms is not None:
-                plan = terms.fit(plan)
-                terms.check_invited(plan.invited or ())
-            self._check_profile(study, plan)
-            certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
-            self.quotas.check_jobs(connection, certificates)
-            manifest = self._manifest(study, plan, sorted(certificates), now, terms, changes)
-            self._check_size(manifest)
-            step = coordinator.create(manifest, certificates, now)
-            stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
-            jobs.add(connection, stored)
-            recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
-            recorder.take(step)
-            news = recorder.finish()
-            details: dict[str, acts.Detail] = {"study": study.id, "manifest_sha256": step.job.mh}
-            acts.record(
-                connection, actor=actor, act="job_created", subject=manifest.job, now=now, details=details
-            )
-            changed = _changed(connection, manifest.job)
-        self.aftermath.follow(manifest.job, news)
-        return changed
+        certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
+        self.quotas.check_jobs(connection, certificates)
+        manifest = self._manifest(study, plan, sorted(certificates), now, terms, changes)
+        self._check_size(manifest)
+        return _Planned(manifest, certificates)
 
     def _check_profile(self, study: StudyView, plan: JobPlan) -> None:
         if plan.mode != "ppsdt" or plan.profile != "paper":

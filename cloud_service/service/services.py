@@ -15,6 +15,7 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.audits import Audits
 from cloud_service.service.checked import CheckedContributions
 from cloud_service.service.dossiers import Dossiers
+from cloud_service.service.drafts import Drafts
 from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
@@ -66,6 +67,7 @@ class Services:
     inbox: InboxDoor
     hospitals: Hospitals
     studies: Studies
+    drafts: Drafts
     governance: Governance
     jobs: Jobs
     results: Results
@@ -151,6 +153,7 @@ def build_services(
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
         studies=studies,
+        drafts=Drafts(database, clock),
         governance=governance,
         jobs=Jobs(settings, database, membership, keys, aftermath, quotas, clock),
         results=Results(database),

@@ -62,15 +62,8 @@ class Studies:
         Args: actor: who creates it, for the log of acts.
         Raises: InputError: the id, a line, the schema or a rule is not right. ConflictError: the id is another study's.
         """
-        if not is_valid_id(study.id):
-            raise InputError("a study's id has 1 to 64 of a-z, 0-9 and -, and is not reserved", where="id")
         now = self.clock()
-        document = self._draft(study, rules, Frame(*self._federation(), now, now + YEAR_SECONDS))
-        check_texts(document)
-        if document.expires > now + 10 * YEAR_SECONDS:
-            raise InputError(
-                "a study lasts at most ten years", where="expires", remedy="Name an earlier day."
-            )
+        document = self.preview(study, rules, now)
         values = {
             "id": study.id,
             "question": study.question,
@@ -93,6 +86,18 @@ class Studies:
             return self._same(study, rules)
         self.notifier.wake(map(inbox_of, document.members))
         return self.get(study.id)
+
+    def preview(self, study: StudyView, rules: StudyRules, now: int) -> StudyDocument:
+        """The document that a study would have, were it created now; nothing is kept. Raises: as `create`."""
+        if not is_valid_id(study.id):
+            raise InputError("a study's id has 1 to 64 of a-z, 0-9 and -, and is not reserved", where="id")
+        document = self._draft(study, rules, Frame(*self._federation(), now, now + YEAR_SECONDS))
+        check_texts(document)
+        if document.expires > now + 10 * YEAR_SECONDS:
+            raise InputError(
+                "a study lasts at most ten years", where="expires", remedy="Name an earlier day."
+            )
+        return document
 
     def close(self, study_id: str, *, actor: str = acts.OPERATOR) -> StudyView:
         """The study takes no more jobs; those that run go on. Again changes nothing.
