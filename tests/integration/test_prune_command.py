@@ -21,7 +21,9 @@ pytestmark = pytest.mark.long
 HOSPITALS = ("h1", "h2", "h3")
 HELD_OUT = {"parts": 10, "first": 0, "last": 4, "seed": "7a" * 16}
 SCHEMA = {
-    "attributes": [{"name": name, "values": ["0", "1", "2"], "cuts": None} for name in "abcd"],
+    "attributes": [
+        {"name": name, "values": ["0", "1", "2"], "cuts": None, "treat_as": "ordered"} for name in "abcd"
+    ],
     "class": {"name": "ill", "labels": ["no", "yes"]},
 }
 FULL = {"min_node": 1, "min_child": 1, "max_depth": None}
@@ -103,6 +105,31 @@ def test_every_hospital_prunes_alike(
     model = federation.hospitals["h2"].model(grown)
     assert model.shown_tree.node_count == before
     assert isinstance(model.shown_tree.root, Split | Leaf)
+
+
+SECRET: dict[str, Any] = {"secret": {"compute_parties": ["h1", "h2", "h3"]}}
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [{"mode": "id3", "max_depth": None}, {"mode": "gain-ratio", "max_depth": 4}],
+    ids=["id3", "gain-ratio"],
+)
+def test_a_tree_of_a_secret_mode_is_pruned_by_the_classes_of_the_held_out_records(
+    federation: LocalFederation, mode: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    grown = finished(federation, selection=HELD_OUT, **SECRET, **mode)
+    judged = finished(federation, tally={"kind": "evaluation", "model": grown})
+    folders = [federation.hospitals[name].folder for name in HOSPITALS]
+    found = [agent(capsys, "prune", folder, grown, "--evaluation", judged) for folder in folders]
+    assert found[0] == found[1] == found[2]
+    (before, after), (wrong, less) = found[0]["nodes"], found[0]["errors"]
+    assert after < before
+    assert less < wrong
+    assert "new leaves are of the most frequent class of these records" in found[0]["warning"]
+    by_cost = ["--evaluation", judged, "--method", "cost-complexity"]
+    assert run(["agent", "prune", str(folders[0]), grown, *by_cost, "--json"]) == 3
+    assert "weighs training errors" in json.loads(capsys.readouterr().out)["detail"]
 
 
 def test_what_was_grown_on_prunes_nothing(

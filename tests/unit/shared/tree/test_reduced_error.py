@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 
@@ -12,8 +13,14 @@ from shared.tree.cost_complexity import weakest_links
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.merging import merged
 from shared.tree.model import Leaf, Node, Split, Tree
-from shared.tree.reduced_error import best_on_hold_out, prune_by_hold_out
+from shared.tree.reduced_error import (
+    best_on_hold_out,
+    errors_at,
+    prune_by_hold_out,
+    prune_unnamed_by_hold_out,
+)
 from shared.tree.schema import Attribute, Schema
 
 Row = tuple[int, ...]
@@ -97,3 +104,46 @@ def test_without_hold_out_records_one_leaf_is_left() -> None:
 def test_counts_of_another_tree_are_our_bug() -> None:
     with pytest.raises(InternalError):
         prune_by_hold_out(grown(1), [[0, 0]])
+
+
+def unnamed(tree: Tree) -> Tree:
+    """The tree as a secret mode opens it: classes at leaves, and nothing else."""
+    return Tree.from_json(json.loads(tree.canonical()))
+
+
+def by_records(node: Node, rows: list[Row]) -> tuple[Node, int]:
+    """Reduced-error pruning record by record, top down: the node that stays, and its errors."""
+    wrong = sum(1 for row in rows if isinstance(node, Leaf) and node.label != row[-1])
+    if isinstance(node, Leaf):
+        return node, wrong
+    passed = [[row for row in rows if row[node.attribute] == value] for value in range(3)]
+    kids = [by_records(kid, part) for kid, part in zip(node.kids, passed, strict=True)]
+    made = sum(errors for _, errors in kids) + sum(row[node.attribute] < 0 for row in rows)
+    classes = [sum(row[-1] == label for row in rows) for label in (0, 1)]
+    label = int(classes[1] > classes[0])
+    if rows and len(rows) - classes[label] <= made:
+        return Leaf(label), len(rows) - classes[label]
+    return Split(node.attribute, tuple(kid for kid, _ in kids)), made
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_tree_without_majorities_is_pruned_by_the_classes_of_the_hold_out_records(seed: int) -> None:
+    tree, rows = unnamed(grown(seed)), hold_out(seed)
+    counted = ends(tree, rows)
+    pruned = prune_unnamed_by_hold_out(tree, counted)
+    expected, made = by_records(tree.root, rows)
+    assert pruned == merged(Tree(expected))
+    assert pruned.node_count < tree.node_count
+    assert made <= errors_at(tree, counted, tree)
+    complete = [row for row in rows if min(row) >= 0]
+    whole = ends(tree, complete)
+    cut = prune_unnamed_by_hold_out(tree, whole)
+    assert errors_at(tree, whole, cut) == errors(cut, complete) <= errors(tree, complete)
+
+
+def test_what_no_hold_out_record_reaches_stays() -> None:
+    tree = Tree(Split(0, (Leaf(0), Split(1, (Leaf(0), Leaf(1), Leaf(0))), Split(2, (Leaf(1),) * 3))))
+    nobody = [[0, 0]] * tree.node_count
+    assert prune_unnamed_by_hold_out(tree, nobody) == merged(tree) != tree
+    left = [[0, 0], [9, 0], *[[0, 0]] * (tree.node_count - 2)]
+    assert prune_unnamed_by_hold_out(tree, left) == Tree(Leaf(0))
