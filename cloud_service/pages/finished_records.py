@@ -27,6 +27,11 @@ RECORDS_SHOWN: Final = 200
 CHECKED_RECORDS: Final = 20_000
 """A log with more records is checked by the command; a page would keep who looks waiting."""
 
+_OF_A_ROUND: Final = frozenset(
+    {"round_open", "contribution", "aggregate", "partial", "partials", "decision", "notify"}
+)
+"""Kinds of messages that belong to a round; logs count from 0, people from 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
@@ -109,13 +114,14 @@ def _line(log: Log, number: int) -> LogLine:
     for name in ("from", "to"):
         if name in record:
             who = text(f"cloud.log.{name}", who=record[name])
+    kind = str(record.get("type", record.get("act", "")))
     return LogLine(
         number=number,
         time=record.get("time"),
         who=who,
-        kind=str(record.get("type", record.get("act", ""))).replace("_", " "),
+        kind=kind.replace("_", " "),
         refused=str(record.get("refused", "")),
-        round=record.get("round"),
+        round=record["round"] + 1 if kind in _OF_A_ROUND else None,
         message=str(record.get("sha256", "")),
         seal=log.heads.get(number, ""),
     )

@@ -5,11 +5,10 @@
   const SVG = "http://www.w3.org/2000/svg";
   const WIDTH = 184;
   const HEIGHT = 50;
-  const GAP = 148;
+  const GAP = { least: 92, most: 150, bend: 56 };
   const ROW = 62;
   const MARGIN = 18;
   const INNER = WIDTH - 28;
-  const BRANCH_ROOM = GAP - 56;
   const FIRST_LOOK = 16;
   const ZOOMS = { least: 0.1, readable: 0.75, most: 3, step: 1.25 };
   const CUT_FROM = 240; // letters that are measured at most; nothing longer fits a box
@@ -60,6 +59,7 @@
       this.zoom = 1;
       this.drawn = new Map();
       this.measure = document.createElement("canvas").getContext("2d");
+      this.gap = this.gapFor(nodes.all);
       const title = PrivetTreeNodes.filled(nodes.words.picture, { class: nodes.document.class });
       this.edges = make("g", { "aria-hidden": "true", class: "tree-edges" });
       this.items = make("g", { role: "tree", "aria-label": title });
@@ -74,12 +74,12 @@
 
     draw() {
       const root = d3.hierarchy(this.nodes.root, (node) => (this.open.has(node.place) ? node.kids : null));
-      d3.tree().nodeSize([ROW, WIDTH + GAP]).separation((a, b) => (a.parent === b.parent ? 1 : 1.12))(root);
+      d3.tree().nodeSize([ROW, WIDTH + this.gap]).separation((a, b) => (a.parent === b.parent ? 1 : 1.12))(root);
       const shown = [];
       root.eachBefore((spot) => shown.push(spot)); // reading order, which is the order of the keys
       const top = Math.min(...extremes(shown)) - HEIGHT / 2 - MARGIN;
       const bottom = Math.max(...extremes(shown)) + HEIGHT / 2 + MARGIN;
-      this.width = MARGIN * 2 + root.height * (WIDTH + GAP) + WIDTH;
+      this.width = MARGIN * 2 + root.height * (WIDTH + this.gap) + WIDTH;
       this.height = bottom - top;
       this.shown = shown.map((spot) => spot.data);
       this.spots = new Map(shown.map((spot) => [spot.data.place, { x: spot.y + MARGIN, y: spot.x - top }]));
@@ -89,6 +89,14 @@
       if (!this.spots.has(this.current.place)) this.current = this.shownAbove(this.current);
       this.size();
       this.mark();
+    }
+
+    /** Room between levels: as the longest name of a branch needs, within bounds. */
+    gapFor(all) {
+      this.measure.font = "12px system-ui, sans-serif";
+      const names = new Set(all.map((node) => (node.branch || "").slice(0, CUT_FROM)));
+      const longest = Math.max(0, ...[...names].map((name) => this.measure.measureText(name).width));
+      return Math.min(Math.max(Math.ceil(longest) + GAP.bend + 4, GAP.least), GAP.most);
     }
 
     size() {
@@ -105,7 +113,7 @@
       const width = share === null ? 2 : 1.2 + 14 * share;
       const line = make("path", { d: bend, "stroke-width": width.toFixed(1), class: "tree-edge", "data-edge": node.place });
       const text = make("text", { x: x + 50, y: (end.y - width / 2 - 5).toFixed(1), class: "tree-branch", "data-edge": node.place });
-      text.textContent = this.cut(node.branch, BRANCH_ROOM, "12px");
+      text.textContent = this.cut(node.branch, this.gap - GAP.bend, "12px");
       text.append(make("title", {}, node.branch));
       return [line, text];
     }
@@ -388,7 +396,7 @@
     /** Scroll the frame, not the page, so that a node and its branch are in sight. */
     reveal(node) {
       const spot = this.spots.get(node.place);
-      const left = (spot.x - GAP) * this.zoom;
+      const left = (spot.x - this.gap) * this.zoom;
       const right = (spot.x + WIDTH + MARGIN) * this.zoom;
       const top = (spot.y - HEIGHT) * this.zoom;
       const bottom = (spot.y + HEIGHT) * this.zoom;
