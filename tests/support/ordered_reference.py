@@ -6,6 +6,8 @@ by its number. An attribute of more numbers than a schema lists (254) gets only 
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -14,6 +16,7 @@ from typing import Any
 from shared.tree.numbers import decimal_text
 from shared.tree.schema import Attribute, Schema
 from tests.support import numeric_reference
+from tests.support.reference_data import TREES
 
 MOST_CUTS = 254
 
@@ -22,13 +25,14 @@ MOST_CUTS = 254
 class OrderedCase:
     """One data set: rows as texts and as codes, the class last; `tree`: J48's without pruning and penalty.
 
-    `is_whole`: whether each number is a cut.
+    `collapsed`: that of Quinlan's C4.5, with its penalty, collapsed. `is_whole`: whether each number is a cut.
     """
 
     schema: Schema
     rows: tuple[tuple[str, ...], ...] = field(repr=False)
     codes: list[tuple[int, ...]] = field(repr=False)
     tree: dict[str, Any] = field(repr=False)
+    collapsed: dict[str, Any] = field(repr=False)
     nodes: int
     is_whole: bool
 
@@ -49,7 +53,28 @@ def load(name: str) -> OrderedCase:
     ]
     numbers = zip(case.schema.attributes, columns, strict=False)
     whole = all(a.fixed_point is None or len(set(map(Decimal, texts))) <= MOST_CUTS for a, texts in numbers)
-    return OrderedCase(schema, case.rows, codes, case.tree, case.summary["nodes"], whole)
+    document = json.loads((TREES / f"{name}.gain-ratio.json").read_text(encoding="utf-8"))
+    return OrderedCase(
+        schema, case.rows, codes, case.tree, document["tree_c45"], case.summary["nodes"], whole
+    )
+
+
+def parted_otherwise(ours: Mapping[str, Any], expected: Mapping[str, Any], path: str = "root") -> list[str]:
+    """Where two trees part the records otherwise: attributes, labels, counts; thresholds by the order of their sides.
+
+    Other programs round the middle of a gap, so that a threshold may have another number and part the rows alike.
+    """
+    if "leaf" in expected:
+        alike = (ours.get("leaf"), ours.get("count")) == (expected["leaf"], expected["count"])
+        return [] if alike else [f"{path}: another leaf"]
+    if ours.get("attribute") != expected["attribute"]:
+        return [f"{path}: {ours.get('attribute')} is not {expected['attribute']}"]
+    if ("threshold" in expected) != next(iter(ours["branches"])).startswith("<= "):
+        return [f"{path}: a threshold against values"]
+    kids = zip(ours["branches"].values(), expected["branches"].values(), strict=True)
+    return [
+        text for n, (our, their) in enumerate(kids) for text in parted_otherwise(our, their, f"{path}/{n}")
+    ]
 
 
 def on_grid(name: str, texts: tuple[str, ...]) -> Attribute:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+import random
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +19,7 @@ from shared.tree.counting import count_rows
 from shared.tree.frontier import NodeQuery
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.paths import Side
 from shared.tree.schema import Attribute, Schema
 
 # Ibis 12 calls a method that DuckDB 1.5 has renamed; the pins keep both.
@@ -144,6 +146,37 @@ def test_database_file_and_hand_count_alike(database: Database, tmp_path: Path, 
         return cells
 
     grow(SCHEMA, RULES, counted)
+
+
+def test_sides_of_thresholds_and_some_values_only_are_counted_alike(
+    database: Database, tmp_path: Path
+) -> None:
+    drawn = random.Random(4)
+    rows: list[Row] = [
+        (
+            drawn.choice(["f", "m", None]),
+            drawn.choice([None, 30, 50, 70]),
+            drawn.choice([None, 36.6, 37.0, 38.0, 39.0]),
+            drawn.choice([None, Decimal("0.25"), Decimal(1)]),
+            drawn.choice(["no", "sometimes", "yes"]),
+            drawn.choice(["no", "yes"]),
+            "n",
+        )
+        for _ in range(40)
+    ]
+    database.fill(rows)
+    in_database = open_source(DataSettings(url=database.url, table="ward"), tmp_path).freeze(SCHEMA, SALT)
+    path = as_file(tmp_path / "ward.csv", rows)
+    in_file = open_source(DataSettings(path=path, has_header=True), tmp_path).freeze(SCHEMA, SALT)
+    by_hand = list(map(codes_of, rows))
+    queries = [
+        NodeQuery(((1, Side(0, False)), (4, 0)), (2, 3), (0, 1), ((0, 2, 4), (1,))),
+        NodeQuery(((1, Side(0, True)), (1, Side(1, False))), (0, 2), (1,), ((0, 1, 2), (3, 4))),
+        NodeQuery(((1, Side(0, True)), (1, Side(1, True)), (2, Side(2, True))), (0, 3), (0, 1)),
+    ]
+    cells = in_database.count(queries)
+    assert cells == in_file.count(queries) == count_rows(by_hand, queries, SCHEMA)
+    assert any(cells)
 
 
 def test_many_columns_are_asked_in_several_queries(

@@ -19,12 +19,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hospital_agent.records.counting import count_codes
+from shared.errors import InputError, InternalError, JobFailure
 from shared.tree.counting import count_rows
 from shared.tree.export import reference_form
+from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.growths import tree_growth
 from shared.tree.model import Leaf, Node, Tree
 from shared.tree.numbers import FixedPoint
 from shared.tree.ordered_growing import OrderedGrowth
+from shared.tree.pruning import Pruning
 from shared.tree.schema import Attribute, Schema
 from shared.tree.thresholds import is_ordered
 from tests.support import ordered_reference, reference_data
@@ -57,6 +62,24 @@ def test_trees_are_j48s_node_by_node(name: str) -> None:
     tree = grown(case.schema, PLAIN, case.codes).tree
     assert tree.node_count == case.nodes
     assert differences(reference_form(tree, case.schema), case.tree) == []
+
+
+@WITH_DATA
+@pytest.mark.parametrize(
+    "name",
+    [
+        "play-tennis-numeric",
+        pytest.param("early-stage-diabetes-numeric", marks=pytest.mark.long),
+        "thyroid-recurrence-numeric",
+        pytest.param("pima-diabetes", marks=pytest.mark.long),
+    ],
+)
+def test_with_the_penalty_and_collapsed_they_are_those_of_quinlans_own_program(name: str) -> None:
+    case = ordered_reference.load(name)
+    tree = grown(
+        case.schema, replace(PLAIN, thresholds="gain-mdl", pruning=Pruning("collapse")), case.codes
+    ).tree
+    assert ordered_reference.parted_otherwise(reference_form(tree, case.schema), case.collapsed) == []
 
 
 @WITH_DATA
@@ -235,3 +258,84 @@ def oracle_tree(schema: Schema, rows: Rows) -> Tree:
 
 def numeric(name: str, values: int) -> Attribute:
     return Attribute(name, (), fixed_point=FixedPoint.create(name, "0", str(values), 0))
+
+
+@given(samples(), st.booleans())
+@settings(max_examples=30)
+def test_the_kernel_counts_sides_and_single_values_as_by_hand(sample: Sample, skip_known: bool) -> None:
+    schema, codes = sample.schema, np.array(sample.rows, dtype=np.uint8).T.copy()
+    sizes = [len(attribute.values) for attribute in schema.attributes]
+    growth = OrderedGrowth.start(schema, replace(PLAIN, skip_known=skip_known), bytes(32))
+    while not growth.is_done:
+        counts = count_codes(codes, sizes, schema.class_count, growth.queries)
+        assert counts == count_rows(sample.rows, growth.queries, schema)
+        growth = growth.absorb(counts)
+
+
+AGES = Schema.create([Attribute.numeric("age", range(10, 90, 10), "unknown")], "class", ["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("occurring", "named"),
+    [
+        ((0, 1), "<= 10"),  # 10 and 20: the value below the middle
+        ((0, 2), "<= 20"),
+        ((0, 5), "<= 30"),
+        ((3, 8), "<= 60"),  # the last interval has no upper end: 80 stands for it
+        ((0, 9), "!= unknown"),  # an empty field is alone on the right
+        ((7, 8), "<= 80"),
+    ],
+)
+def test_a_gap_is_named_by_the_greatest_cut_that_is_not_above_its_middle(
+    occurring: tuple[int, int], named: str
+) -> None:
+    rows = [(value, label) for label, value in enumerate(occurring) for _ in range(4)]
+    tree = grown(AGES, PLAIN, rows).tree
+    assert next(iter(reference_form(tree, AGES)["branches"])) == named
+
+
+def test_few_records_on_a_side_are_no_place_for_a_threshold() -> None:
+    """One of 30 records: a tenth a class would be 1.5."""
+    rows = [(0, 0), *((3, 1) for _ in range(29))]
+    assert grown(AGES, PLAIN, rows).tree.node_count == 1
+    assert grown(AGES, PLAIN, rows[:20]).tree.node_count == 3
+
+
+def test_sums_that_contradict_the_node_above_end_the_job() -> None:
+    sample = [(age, ward, (age + ward) % 2) for age in range(6) for ward in range(3) for _ in range(3)]
+    schema = schema_of([("cuts", 6), ("equality", 3)], 2)
+    growth = OrderedGrowth.start(schema, PLAIN, bytes(32))
+    growth = growth.absorb(count_rows(sample, growth.queries, schema))
+    right = count_rows(sample, growth.queries, schema)
+    assert growth.absorb(right)
+    for place in range(len(right)):
+        wrong = [count + (index == place) for index, count in enumerate(right)]
+        with pytest.raises(JobFailure, match="contradict"):
+            growth.absorb(wrong)
+    with pytest.raises(InternalError, match="one Python integer per asked cell"):
+        growth.absorb(right[:-1])
+
+
+def test_a_damaged_record_of_the_journal_is_told() -> None:
+    sample = [(age, ward, (age + ward) % 2) for age in range(6) for ward in range(3) for _ in range(3)]
+    schema = schema_of([("cuts", 6), ("equality", 3)], 2)
+    growth = OrderedGrowth.start(schema, PLAIN, bytes(32))
+    growth = growth.absorb(count_rows(sample, growth.queries, schema))
+    kept = growth.to_json()
+    assert OrderedGrowth.from_json(schema, PLAIN, kept) == growth
+    split = kept["history"][0][0]
+    for damage in ({"up_to": 5}, {"up_to": -1}, {"up_to": "2"}, {"up_to": 0 if split.get("up_to") else 1}):
+        history = [[split | damage]]
+        with pytest.raises(InputError, match="damaged"):
+            OrderedGrowth.from_json(schema, PLAIN, kept | {"history": history})
+    with pytest.raises(InputError, match="damaged"):
+        OrderedGrowth.from_json(schema, PLAIN, kept | {"parents": []})
+
+
+def test_what_has_no_exact_sums_of_whole_records_is_not_grown_so() -> None:
+    with pytest.raises(InternalError):
+        OrderedGrowth.start(AGES, GrowthRules(thresholds="gain", noisy=True, skip_known=False), bytes(32))
+    with pytest.raises(InputError, match="thresholds"):
+        GrowthRules(thresholds="median")  # type: ignore[arg-type]
+    assert tree_growth(AGES, PLAIN) is OrderedGrowth
+    assert tree_growth(AGES, GrowthRules()) is Growth
