@@ -16,7 +16,7 @@ class ClinicalSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     services: Path | None = None
-    """TOML file with the CDS Hooks services, the FHIR mappings and the clients (docs/clinical.md)."""
+    """TOML file with the CDS Hooks services, the FHIR mappings and the clients (docs/guides/clinical-systems.md)."""
     public_url: Annotated[str, Field(pattern=r"^(https?://[^?#@\s]+[^/?#@\s])?$")] = ""
     """Base URL under which clinical systems reach this agent, such as `https://privet.hospital.example`; their tokens
     must name it exactly. Needed as soon as the file names clients."""

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import threading
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
