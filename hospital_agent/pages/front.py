@@ -16,14 +16,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import shared.web
-from hospital_agent.pages import home, models, problems, signing_in, trying
+from hospital_agent.pages import home, jobs, models, own_records, problems, rules, signing_in, studies, trying
 from hospital_agent.pages.guarding import Doorkeeper, add_guards, checked
 from hospital_agent.pages.house import House
 from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
 _KEPT: Final = "public, max-age=31536000, immutable"
-_SUBJECTS: Final = (home, models, trying)
+_SUBJECTS: Final = (home, studies, jobs, models, trying, own_records, rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
@@ -44,24 +45,29 @@ _TRIES_SECONDS: Final = 60.0
 
 @dataclass(slots=True)
 class Throttle:
-    """Counts failures, so that nobody guesses on: after `_TRIES` in a minute no further try is looked at."""
+    """Counts tries before they are looked at, so that nobody guesses on, also not with many tries at once.
+
+    After `_TRIES` wrong ones within a minute no further one is looked at.
+    """
 
     clock: Callable[[], float] = time.monotonic
-    _failures: list[float] = field(default_factory=list)
+    _tries: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def check(self) -> None:
-        """Raises: PageProblem: too many failures lately."""
+    def begin(self) -> float:
+        """Count a try; what `forgive` takes. Raises: PageProblem: too many lately."""
         with self._lock:
-            since = self.clock() - _TRIES_SECONDS
-            self._failures = [moment for moment in self._failures if moment > since]
-            if len(self._failures) >= _TRIES:
+            now = self.clock()
+            self._tries = [moment for moment in self._tries if moment > now - _TRIES_SECONDS]
+            if len(self._tries) >= _TRIES:
                 raise PageProblem(429, "too_many_tries")
+            self._tries.append(now)
+            return now
 
-    def note_failure(self) -> None:
-        """One more."""
-        with self._lock:
-            self._failures.append(self.clock())
+    def forgive(self, begun: float) -> None:
+        """It was right, so it does not count."""
+        with self._lock, suppress(ValueError):
+            self._tries.remove(begun)
 
 
 @dataclass(slots=True)
@@ -103,10 +109,10 @@ class Doorkeeper:
 
     def sign_in(self, given: str) -> str:
         """A new session's cookie. Raises: PageProblem: another token, or too many tries."""
-        self.throttle.check()
+        begun = self.throttle.begin()
         if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
-            self.throttle.note_failure()
             raise PageProblem(401, "wrong_token")
+        self.throttle.forgive(begun)
         cookie, now = random_token(), self.clock()
         with self._lock:
             while len(self._sessions) >= _MAX_SESSIONS:

@@ -1,0 +1,176 @@
+"""Jobs: how far each is, what it asked for, what left this house for it, who learns what; answer an offer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from hospital_agent.daemon.casework import manifest_of
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
+from hospital_agent.journal import studies as kept
+from hospital_agent.pages.guarding import Fields
+from hospital_agent.pages.house import House, changed_part, page, state_of
+from hospital_agent.pages.job_words import JobRow, job_row
+from hospital_agent.pages.leaving import steps_of, volumes_of
+from hospital_agent.pages.problems import PageProblem
+from hospital_agent.pages.stewarding import Speaking, why_not
+from hospital_agent.people.answering import REASON_CHARACTERS
+from hospital_agent.people.ledgers import ledgers_of
+from hospital_agent.people.offers import offer_document
+from shared.errors import InputError
+from shared.protocol.disclosure import Ledger
+from shared.protocol.disclosure_page import ledger_page
+from shared.tree.schema_checks import is_plain_line
+
+Said = Literal["approve", "decline"]
+
+
+def add(pages: FastAPI, house: House) -> None:
+    """`/house/jobs` and what is below."""
+    speaking = Speaking(house.folder)
+
+    @pages.get("/house/jobs")
+    def listed(request: Request) -> Response:
+        """All jobs, the newest first."""
+        jobs = [job_row(job) for job in reversed(house.status()["jobs"])]
+        return page(request, "jobs.html", active="jobs", jobs=jobs)
+
+    @pages.get("/house/jobs/{job}")
+    def one(request: Request, job: str) -> Response:
+        """One job."""
+        values = _about(house, job)
+        return page(request, "job.html", active="jobs", **values, state_seen=_seen(values))
+
+    @pages.get("/house/jobs/{job}/now")
+    def now(request: Request, job: str, seen: str = "") -> Response:
+        """The part of the page that changes by itself."""
+        row = _row(house, job)
+        return changed_part(request, "job_now.html", seen, {"row": row, "job": job})
+
+    @pages.get("/house/jobs/{job}/files/{name}")
+    def file(job: str, name: str) -> Response:
+        """The ledger, as a page that stands by itself or as JSON."""
+        return _file(house, job, name)
+
+    @pages.get("/house/jobs/{job}/{said}")
+    def confirm(request: Request, job: str, said: Said) -> Response:
+        """What the word means."""
+        with house.journal() as journal:
+            entry = _entry(journal, job)
+        _check_waits(entry)
+        return page(
+            request,
+            "job_answer.html",
+            active="jobs",
+            entry=entry,
+            said=said,
+            most=REASON_CHARACTERS,
+            why_not=why_not(house),
+            folder=house.folder,
+        )
+
+    @pages.post("/house/jobs/{job}/{said}")
+    def say(job: str, said: Said, fields: Fields) -> Response:
+        """Journal the word; the daemon acts on it."""
+        person = speaking.prove(fields)
+        with house.journal() as journal:
+            _say(journal, _entry(journal, job), said, fields, person)
+        return RedirectResponse(f"/house/jobs/{job}", 303)
+
+
+def _say(journal: Journal, entry: JobEntry, said: Said, fields: Mapping[str, str], person: str) -> None:
+    _check_waits(entry)
+    if fields.get("mh") != entry.mh:
+        raise PageProblem(409, "changed")
+    reason = fields.get("reason", "").strip() if said == "decline" else ""
+    if len(reason) > REASON_CHARACTERS or not is_plain_line(reason):
+        raise InputError(
+            f"a reason is one line of at most {REASON_CHARACTERS} characters", remedy="Shorten it."
+        )
+    with journal.transaction():
+        journal.answer(Answer(entry.job, said == "approve", reason))
+        journal.record("offer_answered", job=entry.job, answer=said, person=person)
+
+
+def _check_waits(entry: JobEntry) -> None:
+    if entry.status is not JobStatus.AWAITING:
+        raise PageProblem(409, "answered")
+
+
+def _entry(journal: Journal, job: str) -> JobEntry:
+    entry = journal.job(job)
+    if entry is None:
+        raise PageProblem(404, "no_job")
+    return entry
+
+
+def _row(house: House, job: str) -> JobRow:
+    found = next((one for one in house.status()["jobs"] if one["job"] == job), None)
+    if found is None:
+        raise PageProblem(404, "no_job")
+    return job_row(found)
+
+
+def _seen(values: Mapping[str, Any]) -> str:
+    return state_of({"row": values["row"], "job": values["job"]})
+
+
+def _about(house: House, job: str) -> dict[str, Any]:
+    with house.journal() as journal:
+        entry = _entry(journal, job)
+        records = [record for record in journal.audit_records() if record.get("job") == job]
+        ledgers = ledgers_of(journal, entry, house.own)
+        evidence = len(journal.evidence(job))
+        study = kept.study(journal, entry.study)
+    return {
+        "job": job,
+        "entry": entry,
+        "row": _row(house, job),
+        "offer": offer_document(entry),
+        "leaving": _leaving_words(manifest_of(entry).profile),
+        "steps": steps_of(records, manifest_of(entry)),
+        "volumes": volumes_of(entry, records),
+        "forecast": ledgers[0].to_json(),
+        "fact": ledgers[1].to_json(),
+        "evidence": evidence,
+        "has_study": study is not None,
+        "has_model": job in house.library.shelf.ids(),
+    }
+
+
+def _leaving_words(profile: str) -> str:
+    """Which lead stands above the list of what left: of counts, of shares, or of the test profile."""
+    kind = {"hardened": "", "paper": "_paper"}.get(profile, "_secret")
+    return f"house.job.leaving_lead{kind}"
+
+
+def _file(house: House, job: str, name: str) -> Response:
+    with house.journal() as journal:
+        entry = _entry(journal, job)
+        ledgers = ledgers_of(journal, entry, house.own)
+    document = _ledger_document(entry, *ledgers)
+    if name == "ledger.html":
+        return _download(ledger_page(document, keeper=house.own).encode(), f"ledger-{job}.html", "text/html")
+    if name == "ledger.json":
+        return _download(json.dumps(document, indent=2).encode(), f"ledger-{job}.json", "application/json")
+    raise PageProblem(404, "not_found")
+
+
+def _ledger_document(entry: JobEntry, forecast: Ledger, fact: Ledger) -> dict[str, Any]:
+    """As `privet agent ledger --json`."""
+    return {
+        "job": entry.job,
+        "status": entry.status.value,
+        "forecast": forecast.to_json(),
+        "fact": fact.to_json(),
+        "own": {"sent_bytes": dict(entry.tally.sent), "received_bytes": dict(entry.tally.received)},
+    }
+
+
+def _download(content: bytes, name: str, media_type: str) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=media_type, headers=headers)

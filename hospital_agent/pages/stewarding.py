@@ -1,0 +1,49 @@
+"""A steward's word on a page: name and password with each word, so that nobody speaks who only found a browser open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hospital_agent.pages.guarding import Throttle
+from hospital_agent.pages.problems import PageProblem
+from hospital_agent.people.stewards import Stewards
+from hospital_agent.settings import load_settings
+from shared.errors import InputError
+
+if TYPE_CHECKING:
+    from hospital_agent.pages.house import House
+
+
+@dataclass(frozen=True, slots=True)
+class Speaking:
+    """Who may speak on the pages of one agent."""
+
+    folder: Path
+    throttle: Throttle = field(default_factory=Throttle)
+
+    def prove(self, fields: Mapping[str, str]) -> str:
+        """The name of the steward who says this.
+
+        Raises: PageProblem: wrong name or password, too many tries, or nobody may speak on the pages.
+        """
+        if not load_settings(self.folder).local.approve_on_page:
+            raise PageProblem(403, "not_on_page")
+        begun = self.throttle.begin()
+        name = fields.get("person", "").strip()
+        if not Stewards.of(self.folder).is_one(name, fields.get("password", "")):
+            raise PageProblem(403, "wrong_steward")
+        self.throttle.forgive(begun)
+        return name
+
+
+def why_not(house: House) -> str:
+    """Why nobody may speak on the pages now: a key of `house.steward.why` of the texts; empty where somebody may."""
+    try:
+        if not house.settings().local.approve_on_page:
+            return "switched_off"
+        return "" if Stewards.of(house.folder).names else "nobody"
+    except InputError:
+        return "broken"

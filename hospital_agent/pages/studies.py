@@ -1,0 +1,209 @@
+"""Studies: what hospitals are asked to agree to, in the words of the command; approve, decline, withdraw."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from fastapi import FastAPI, Request
+from starlette.responses import RedirectResponse, Response
+
+from hospital_agent.journal import studies as kept
+from hospital_agent.journal.studies import StudyEntry, StudyState
+from hospital_agent.pages.background import Background
+from hospital_agent.pages.guarding import Fields
+from hospital_agent.pages.house import House, changed_part, page, state_of
+from hospital_agent.pages.problems import PageProblem
+from hospital_agent.pages.stewarding import Speaking, why_not
+from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers
+from hospital_agent.people.narrowing import narrower
+from shared.errors import InputError
+from shared.protocol.plain_words import words_of
+from shared.web.texts import text
+from shared.wire.study import AnswerWord, ReasonCode
+
+Action = Literal["approve", "decline", "withdraw"]
+_KINDS: Final[Mapping[str, str]] = {
+    "pending": "wait",
+    "approved": "good",
+    "declined": "bad",
+    "withdrawn": "bad",
+}
+_POSSIBLE: Final[Mapping[StudyState, tuple[Action, ...]]] = {
+    StudyState.PENDING: ("approve", "decline"),
+    StudyState.APPROVED: ("withdraw",),
+    StudyState.DECLINED: ("approve",),
+    StudyState.WITHDRAWN: ("approve",),
+}
+_CODES: Final[tuple[ReasonCode, ...]] = get_args(ReasonCode)
+_LONGEST_SUBJECT: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A study in the list. `kind`: good, wait or bad."""
+
+    study: str
+    question: str
+    word: str
+    kind: str
+    members: tuple[str, ...]
+    expires: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """What a paragraph is about, and what it says."""
+
+    subject: str
+    words: str
+
+
+def add(pages: FastAPI, house: House) -> None:
+    """`/house/studies` and what is below."""
+    speaking, checks = Speaking(house.folder), Background(house.folder)
+
+    @pages.get("/house/studies")
+    def listed(request: Request) -> Response:
+        """All studies that were shown, the newest first."""
+        with house.journal() as journal:
+            lines = [_line(entry) for entry in kept.studies(journal)]
+        return page(request, "studies.html", active="studies", studies=lines)
+
+    @pages.get("/house/studies/{study}")
+    def one(request: Request, study: str) -> Response:
+        """One study in plain words, and what may be answered."""
+        entry, said = _found(house, study)
+        check = checks.of(entry.study)
+        return page(
+            request,
+            "study.html",
+            active="studies",
+            entry=entry,
+            document=entry.document,
+            word=_word(entry),
+            kind=_kind(entry),
+            paragraphs=[*map(_paragraph, words_of(entry.document, house.own))],
+            narrower=_narrower(house, entry),
+            said=said,
+            actions=_actions(entry, house.clock()),
+            why_not=why_not(house),
+            folder=house.folder,
+            check=check,
+            state_seen=state_of({"check": check}),
+        )
+
+    @pages.post("/house/studies/{study}/check")
+    def begin_check(request: Request, study: str) -> Response:
+        """Look whether our records fit the study's data contract."""
+        entry, _ = _found(house, study)
+        if entry.document.contract is None:
+            raise PageProblem(404, "no_contract")
+        checks.begin(entry.study, ["data", "check", entry.study])
+        return RedirectResponse(f"/house/studies/{entry.study}#check", 303)
+
+    @pages.get("/house/studies/{study}/check")
+    def checking(request: Request, study: str, seen: str = "") -> Response:
+        """The part of the page that tells of the look."""
+        values = {"check": checks.of(study), "study": study}
+        return changed_part(request, "study_check.html", seen, values)
+
+    @pages.get("/house/studies/{study}/{action}")
+    def confirm(request: Request, study: str, action: Action) -> Response:
+        """What would be signed, and what it means."""
+        return _confirm(request, house, _found(house, study)[0], action)
+
+    @pages.post("/house/studies/{study}/{action}")
+    def say(study: str, action: Action, fields: Fields) -> Response:
+        """Sign it and let the agent bring it to the cloud."""
+        _say(house, speaking, study, action, fields)
+        return RedirectResponse(f"/house/studies/{study}", 303)
+
+
+def _confirm(request: Request, house: House, entry: StudyEntry, action: Action) -> Response:
+    _check_possible(entry, action, house.clock())
+    return page(
+        request,
+        "study_answer.html",
+        active="studies",
+        entry=entry,
+        document=entry.document,
+        action=action,
+        stays=STAYS,
+        narrower=_narrower(house, entry) if action == "approve" else [],
+        codes=_CODES,
+        most=REASON_CHARACTERS,
+        why_not=why_not(house),
+        folder=house.folder,
+    )
+
+
+def _say(house: House, speaking: Speaking, study: str, action: Action, fields: Mapping[str, str]) -> None:
+    """Raises: PageProblem: nobody who may speak, or another document than was shown."""
+    person = speaking.prove(fields)
+    with study_answers(house.folder) as desk:
+        entry = kept.find(desk.journal, study)
+        if fields.get("sha256") != entry.sha256 or fields.get("answer") != entry.answer.value:
+            raise PageProblem(409, "changed")
+        _check_possible(entry, action, house.clock())
+        code = None if action == "approve" else _code(fields)
+        reason = "" if action == "approve" else fields.get("reason", "").strip()
+        word: AnswerWord = action
+        desk.answer(entry, word, code, reason, person=person)
+
+
+def _code(fields: Mapping[str, str]) -> ReasonCode:
+    return next((code for code in _CODES if code == fields.get("code")), "other")
+
+
+def _check_possible(entry: StudyEntry, action: Action, now: float) -> None:
+    if action not in _POSSIBLE[entry.answer]:
+        raise PageProblem(409, "answered")
+    if action == "approve":
+        check_open(entry, now)
+
+
+def _actions(entry: StudyEntry, now: float) -> tuple[Action, ...]:
+    is_over = bool(entry.closed) or entry.document.expires < now
+    return tuple(action for action in _POSSIBLE[entry.answer] if not (is_over and action == "approve"))
+
+
+def _found(house: House, study: str) -> tuple[StudyEntry, list[dict[str, object]]]:
+    with house.journal() as journal:
+        entry = kept.study(journal, study)
+        if entry is None:
+            raise PageProblem(404, "no_study")
+        return entry, kept.words_said(journal, entry.study)
+
+
+def _narrower(house: House, entry: StudyEntry) -> list[str]:
+    try:
+        return narrower(house.policy(), entry.document, house.own)
+    except InputError:
+        return [text("house.study.policy_wrong")]
+
+
+def _line(entry: StudyEntry) -> Line:
+    document = entry.document
+    return Line(
+        entry.study, document.question, _word(entry), _kind(entry), tuple(document.members), document.expires
+    )
+
+
+def _word(entry: StudyEntry) -> str:
+    if entry.closed or entry.document.expires < time.time():
+        return text("house.studies.over", answer=text(f"house.answer.{entry.answer.value}"))
+    return text(f"house.answer.{entry.answer.value}")
+
+
+def _kind(entry: StudyEntry) -> str:
+    return _KINDS[entry.answer.value]
+
+
+def _paragraph(words: str) -> Paragraph:
+    subject, colon, rest = words.partition(": ")
+    if not colon or len(subject) > _LONGEST_SUBJECT:
+        return Paragraph("", words)
+    return Paragraph(subject, rest[:1].upper() + rest[1:])
