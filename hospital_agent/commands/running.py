@@ -83,7 +83,8 @@ def run(
     app = create_app(library, lambda: status_document(folder), token, desk=desk)
     if local.pages:
         install(app, House(folder, library, lambda: status_document(folder), version("privet"), token))
-    clinical.install(app, folder, settings.clinical, pages=local.pages)
+    with numbered("A023"):
+        clinical.install(app, folder, settings.clinical, pages=local.pages)
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)

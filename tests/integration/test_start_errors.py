@@ -171,6 +171,7 @@ AGENT: list[Case] = [
     ("A013", lambda p: statement(p.agent / "journal.sqlite3", "PRAGMA user_version = 99")),
     ("A017", lambda p: p.setting('data = {path = "a.csv", url = "duckdb://"}', agent=True)),
     ("A018", lock_is_a_folder),
+    ("A023", lambda p: p.setting('clinical = {services = "nothing.toml"}', agent=True)),
     ("A021", lambda p: (p.agent / "protection").write_text("under a key that is not at hand")),
 ]
 AUTHORITY: list[tuple[str, Callable[[Places], object], tuple[str, ...]]] = [
