@@ -11,6 +11,7 @@ from hospital_agent.commands import (
     enrolling,
     evaluating,
     exporting,
+    fhir,
     inspecting,
     jobs,
     predicting,
@@ -43,6 +44,7 @@ app.command()(jobs.status)
 app.add_typer(predicting.models, name="models")
 app.add_typer(versions.predictions, name="predictions")
 app.command()(predicting.predict)
+app.add_typer(fhir.fhir, name="fhir")
 app.command()(exporting.export)
 app.command()(pruning.prune)
 app.command()(reporting.report)

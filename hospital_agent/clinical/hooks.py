@@ -25,7 +25,7 @@ from hospital_agent.clinical.outcomes import ClinicalError, outcome, outcomes
 from hospital_agent.clinical.prefetch import PATIENT, Basket, templates, type_of
 from hospital_agent.clinical.services import Service
 from hospital_agent.ehr import ClinicalServers
-from hospital_agent.local_api import Door
+from hospital_agent.local_api import Door, RefusedError
 from shared.errors import InputError, TemporaryError
 from shared.rng import random_bytes
 
@@ -245,5 +245,7 @@ def _answered(hooks: Hooks, request: Request, answer: Callable[[], dict[str, Any
         return JSONResponse(answer(), headers=headers)
     except ClinicalError as error:
         return outcome(error.status, error.detail, **headers)
+    except RefusedError as error:
+        return outcome(error.status, error.detail, **headers, **error.headers)
     except InputError as error:
         return outcome(422, str(error), **headers)

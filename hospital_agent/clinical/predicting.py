@@ -17,6 +17,7 @@ from starlette.types import Scope
 from hospital_agent.clinical.asked import Body, parsed
 from hospital_agent.clinical.asking import Desk
 from hospital_agent.clinical.outcomes import FHIR_JSON, ClinicalError, outcome, outcomes
+from hospital_agent.local_api import RefusedError
 from shared.contract.fhir_resources import Gathered, has_more, of_one_patient, resources_in
 from shared.errors import InputError
 from shared.wire.fhir_mapping import DATED
@@ -50,6 +51,8 @@ def routes(desk: Desk) -> APIRouter:
             document = answered(desk, model_id, parsed(raw), request)
         except ClinicalError as error:
             return outcome(error.status, error.detail)
+        except RefusedError as error:
+            return outcome(error.status, error.detail, **error.headers)
         except InputError as error:
             return outcome(422, str(error))
         return Response(json.dumps(document, ensure_ascii=False), media_type="application/json")

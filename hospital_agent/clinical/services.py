@@ -138,7 +138,9 @@ def load_services(path: Path) -> Clinical:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"not TOML: {error}", where=str(path), remedy="Correct the file.") from None
     except ValidationError as error:
-        raise InputError(describe(error), where=str(path), remedy="See docs/guides/clinical-systems.md.") from None
+        raise InputError(
+            describe(error), where=str(path), remedy="See docs/guides/clinical-systems.md."
+        ) from None
     located = partial(_located, path.parent)
     readers = {one.study: read_mapping(path.parent / one.file) for one in document.mappings}
     return Clinical(

@@ -56,7 +56,7 @@ def flatten(
     with private_file() as (stream, name):
         text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=False)
         writer = csv.writer(text, lineterminator="\n")
-        for place, resource in _resources(files):
+        for place, resource in read_resources(files):
             seen += 1
             rows += _write_rows(view, resource, place, writer)
             if seen % _PROGRESS_LINES == 0:
@@ -88,7 +88,7 @@ def _read_view(path: Path) -> ViewDefinition:
         ) from None
 
 
-def _resources(files: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def read_resources(files: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every resource, with the place it was read from."""
     for path in files:
         if not path.is_file():

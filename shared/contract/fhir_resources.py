@@ -114,6 +114,13 @@ def of_one_patient(found: Iterable[tuple[Json, str]], expected: str = "") -> lis
     return [one for one, _ in pairs]
 
 
+def owner_of(resource: Json) -> str:
+    """Whose resource it is, `Patient/123`; "" where it does not say."""
+    if resource["resourceType"] == "Patient":
+        return _key_of(resource, "")
+    return _subject_of(resource, {}, set())
+
+
 def _key_of(patient: Json, url: str) -> str:
     identity = text_of(patient.get("id"))
     return f"Patient/{identity}" if identity else url
