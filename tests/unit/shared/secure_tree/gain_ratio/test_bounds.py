@@ -21,6 +21,7 @@ from shared.tree.pruning import Pruning
 from shared.wire.secret import MAX_RECORDS
 from tests.support.numeric_samples import NumericSample, bounded_rules, numeric_samples
 from tests.support.secret_gain_ratio import random_sample, train
+from tests.unit.shared.secure_tree.gain_ratio import test_view as views
 from tests.unit.shared.secure_tree.gain_ratio.test_training import assert_equal_trees, two_unlike_samples
 
 BOUNDS: dict[str, Any] = {"min_gain": Fraction(1, 50), "stop_share": Fraction(9, 10)}
@@ -72,6 +73,15 @@ def test_what_is_sent_and_opened_is_the_same_for_all_records() -> None:
     for ours, theirs in zip(bounded[0].run.meters, free.run.meters, strict=True):
         assert set(ours.opened) == {OPENED_KIND}
         assert ours.opened == theirs.opened
+
+
+@pytest.mark.long
+def test_a_view_does_not_tell_two_inputs_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two-sample test of `test_view`, with both bounds."""
+    monkeypatch.setattr(views, "RULES", replace(views.RULES, **BOUNDS))
+    assert views.RULES.stop_share is not None
+    pairs = zip(views.views(views.SPLITTING, 0), views.views(views.FLAT, 10**6), strict=True)
+    assert all(abs(views.distance(one, other)) < 5 for one, other in pairs)
 
 
 def test_a_least_gain_costs_no_round_and_a_share_one_or_two_a_layer() -> None:
