@@ -166,6 +166,7 @@ def test_a_chosen_rule_lights_its_path_and_only_that(tab: Page, address: str) ->
     assert tab.locator("tr.lit").count() == 3
 
 
+@pytest.mark.long
 def test_search_counts_its_hits_and_walks_through_them(tab: Page, address: str) -> None:
     tab.goto(address)
     tab.locator("[data-tree-do=close]").click()
@@ -227,7 +228,8 @@ def test_large_trees_begin_small_and_draw_fast(
     assert tab.locator("[data-tree-rule]").count() == 200
 
 
-@pytest.mark.parametrize("theme", [pytest.param("light", marks=pytest.mark.long), "dark"])
+@pytest.mark.long
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_everybody_can_use_it(browser: Browser, address: str, theme: Any) -> None:
     context = browser.new_context(color_scheme=theme, viewport={"width": 360, "height": 780})
     tab = context.new_page()
