@@ -21,8 +21,9 @@ MARKDOWN: Final = "text/markdown"
 _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     200: {
         "description": "One prediction a record, in their order",
+        "model": PredictionAnswer,
         "content": {
-            "application/json": {"schema": PredictionAnswer.model_json_schema(), "example": EXAMPLE_ANSWER},
+            "application/json": {"example": EXAMPLE_ANSWER},
             "text/csv": {"schema": {"type": "string"}},
         },
     }

@@ -6,6 +6,7 @@ refused, credentials not ignored, invalid data refused, valid data taken, nothin
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,10 @@ from pathlib import Path
 import pytest
 
 from cloud_service.service.permissions import Role
-from hospital_agent.local_api import Library, create_app, serving
+from hospital_agent.local_api import Desk, Library, create_app, serving
 from hospital_agent.models import Shelf
+from hospital_agent.models.counters import Counters
+from hospital_agent.models.names import Change, Names
 from hospital_agent.settings import LocalSection
 from tests.support import described
 from tests.support.clinic import SCHEMA, dealt
@@ -130,13 +133,20 @@ def shelf(tmp_path: Path) -> Shelf:
 def test_the_local_api_answers_as_it_is_described(
     token: str | None, phases: str, tmp_path: Path, shelf: Shelf, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = create_app(Library(shelf), lambda: {"agent": "h1"}, token)
+    names = Names(tmp_path, time.time)
+    (model,) = shelf.ids()
+    names.change("ward-3", Change(1, "nurse", "pinned", model, str(shelf.get(model).tree_sha256)))
+    desk = Desk(Library(shelf), names, Counters(tmp_path, time.time), clock=time.time)
+    app = create_app(desk.library, lambda: {"agent": "h1"}, token, desk=desk)
     with serving(app, LocalSection(port=0)) as url:
         found = described.check(
             tmp_path / "drawn",
             url,
-            parameters={"path.model_id": next(iter(shelf.ids()))},
-            beyond_schema=("/predict",),  # a record must fit the model's attributes
+            parameters={"path.model_id": next(iter(shelf.ids())), "path.name": "ward-3"},
+            beyond_schema=(
+                "/predict",
+                "/v1/models/{model_id}/predict",
+            ),  # a record must fit the model's attributes
             token=token,
             phases=phases,
             examples=5 if phases == "fuzzing" else 200,
