@@ -88,14 +88,6 @@ def people_file(page: Auditor) -> Response:
     return _file(page.services.audits.of_people(), "people.ndjson")
 
 
-@router.get("/audit/jobs/{job_id}")
-def job_file(page: Auditor, job_id: str) -> Response:
-    """A job's log as a signed file."""
-    return _file(
-        page.services.audits.of_job(job_id), f"job-{page.services.jobs.get(job_id).job.manifest.job}.ndjson"
-    )
-
-
 _LOGS: Final[Mapping[str, Callable[[Services], Iterator[bytes]]]] = {
     "acts": lambda services: services.audits.of_acts(),
     "people": lambda services: services.audits.of_people(),

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from urllib.parse import parse_qs
 
 from fastapi import Depends, Request
@@ -174,13 +174,15 @@ async def fields_of(request: Request) -> Mapping[str, list[str]]:
         raise PeerError(ErrorCode.MALFORMED, "the form is not one that a page of this cloud sends") from None
 
 
+_FIELDS: Final = Depends(fields_of)
+
+
 def form_may(permission: Permission | None) -> Callable[..., Form]:
     """What depends on a form: as `page_may`, and the form came from a page that this browser was shown."""
-    may = page_may(permission)
+    # As a default, not in the annotation, which is text that names nothing of this function.
+    page_known = Depends(page_may(permission))
 
-    def check(
-        page: Annotated[Page, Depends(may)], fields: Annotated[Mapping[str, list[str]], Depends(fields_of)]
-    ) -> Form:
+    def check(page: Page = page_known, fields: Mapping[str, list[str]] = _FIELDS) -> Form:
         return form_of(page, fields)
 
     return check

@@ -121,4 +121,8 @@ def _number(family: Metric) -> int:
 
 
 def _told(value: Any) -> str:
+    if isinstance(value, bool):
+        return text("common.yes") if value else text("common.no")
+    if isinstance(value, list) and value:
+        return ", ".join(map(str, value))
     return text("cloud.operations.not_set") if value in (None, "", [], {}) else str(value)
