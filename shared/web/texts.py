@@ -20,7 +20,7 @@ def texts() -> Mapping[str, str]:
     return dict(_flat(document, ""))
 
 
-def text(name: str, **places: object) -> str:
+def text(name: str, /, **places: object) -> str:
     """One text with its places filled. Raises: KeyError: there is no such text, or a place is left open."""
     return texts()[name].format(**places)
 
