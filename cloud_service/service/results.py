@@ -80,6 +80,10 @@ class Results:
         """What the members of a finished job agreed to. Raises: UnknownThingError: no such job, or it is not done."""
         return self._done(job_id).job.manifest
 
+    def finished(self, job_id: str) -> StoredJob:
+        """A job that came to its end. Raises: UnknownThingError: no such job, or it is not done."""
+        return self._done(job_id)
+
     def predict(self, job_id: str, record: Mapping[str, Value]) -> Prediction:
         """The published tree's answer for one record: the class and the path, no counts.
 

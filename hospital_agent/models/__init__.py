@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from hospital_agent.models.answers import NOTICE, Answers, Record
+from hospital_agent.models.answers import Answers, Record
 from hospital_agent.models.describing import description, summary
 from hospital_agent.models.model import Model
 from hospital_agent.models.shares import get_shares, put_shares, shares_path
 from hospital_agent.models.shelf import Shelf, shelf_of
+from shared.protocol.model_card import NOTICE
 
 __all__ = [
     "NOTICE",

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from hospital_agent.models.model import Model
 from shared.contract.asking import AskedReader
 from shared.errors import InputError
+from shared.protocol.model_card import notice
 from shared.tree.answering import Answer, AnswerBook
 from shared.tree.schema import Schema
 
 Record = Mapping[str, str | int | float | Decimal | bool | None]
 """One record by attribute name. An attribute that is left out is missing."""
-
-NOTICE: Final = "Decision support for research; not certified for clinical use. A person decides."
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +87,4 @@ class Answers:
 
 def notice_of(model: Model) -> str:
     """What stands beside every answer of a model."""
-    noise, notice = model.manifest.noise, NOTICE + _weights_of(model)
-    if noise is None:
-        return notice
-    sigma = f"{Decimal(noise.sigma_squared).sqrt():.4g}"
-    return f"{notice} The counts behind this tree carry noise of standard deviation {sigma} for differential privacy."
-
-
-def _weights_of(model: Model) -> str:
-    weights = model.manifest.class_weights
-    if weights is None:
-        return ""
-    told = ", ".join(f"{label} {weight}" for label, weight in zip(model.schema.classes, weights, strict=True))
-    return (
-        f" Classes were weighed while the tree grew ({told}): the answer is the class of most weight, which need not "
-        "be the most frequent one."
-    )
+    return notice(model.manifest)

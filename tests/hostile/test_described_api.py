@@ -44,6 +44,7 @@ BEYOND_SCHEMA = (
     *(STUDIES[1] + end for end in ("/answer", "/consent")),
     "/v1/jobs/{job_id}/relay",  # a WebSocket
     "/v1/jobs/{job_id}/predict",  # a record must fit the study's attributes
+    "/v1/models/{job_id}/predict",  # so here
     "/v1/studies",  # an attribute has either values or a range
     "/v1/studies/{study_id}/jobs",  # options go together with modes
     "/v1/me/password",

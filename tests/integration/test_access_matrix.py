@@ -75,6 +75,8 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
     ("GET", "/v1/jobs/{job_id}/result"): Row("CSAU", 200, 404),
     ("GET", "/v1/jobs/{job_id}/tree"): Row("SA", 200, 404),
     ("POST", "/v1/jobs/{job_id}/predict"): Row("SA", 200, 404, RECORD),
+    ("POST", "/v1/models/{job_id}/predict"): Row("SA", 200, 404, RECORD),
+    ("GET", "/v1/models/{job_id}/card"): Row("SA", 200, 404),
     ("GET", "/v1/jobs/{job_id}/ledger"): Row("CSAU", 200, 404),
     ("GET", "/v1/jobs/{job_id}/audit"): Row("U", 200, 403),
     ("GET", "/v1/studies/{study_id}/dossier"): Row("CSAU", 200, 404),

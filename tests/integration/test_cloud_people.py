@@ -13,6 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from shared.errors import ErrorCode
+from shared.wire.predicting import PredictionAnswer
 from tests.support.clinic import NAMES as ATTRIBUTES
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
@@ -297,6 +298,16 @@ def test_tree_only_where_the_study_publishes_it(cloud: CloudUnderTest, done: dic
     assert tree["tree_sha256"] == done["tree"]
     answer = cloud.people.post(f"/v1/jobs/{done['public']}/predict", json=record).json()
     assert (answer["label"], answer["note"]) == ("both", None)
+    model = f"/v1/models/{done['public']}"
+    asked = cloud.people.post(f"{model}/predict", json={"records": [record["record"]] * 2}).json()
+    found = PredictionAnswer.model_validate(asked)
+    assert [one.label for one in found.predictions] == ["both", "both"]
+    assert (found.tree_sha256, found.predictions[0].probability) == (done["tree"], None)
+    foreign = problem(cloud.people.post(f"{model}/predict", json={"record": {"x": 1}}), 422, "invalid_input")
+    assert "record 1, attribute 'x'" in foreign
+    card = cloud.people.get(f"{model}/card").json()
+    assert (card["hospitals"], card["records"], card["tree_sha256"]) == (list(NAMES), None, done["tree"])
+    problem(cloud.people.get(f"/v1/models/{done['study']}/card"), 403, "not_published")
     assert "counts" not in json.dumps(tree)
 
 
