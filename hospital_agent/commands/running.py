@@ -79,10 +79,9 @@ def run(
     local = settings.local
     token = None if local.token is None else local.token.get_secret_value()
     desk = desk_in(folder, daemon.office.shelf, local)
-    library = desk.library
-    app = create_app(library, lambda: status_document(folder), token, desk=desk)
+    app = create_app(desk.library, lambda: status_document(folder), token, desk=desk)
     if local.pages:
-        install(app, House(folder, library, lambda: status_document(folder), version("privet"), token))
+        install(app, House(folder, desk, lambda: status_document(folder), version("privet"), token))
     with numbered("A023"):
         clinical.install(app, folder, settings.clinical, pages=local.pages)
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")

@@ -13,7 +13,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hospital_agent.journal import Journal
-from hospital_agent.local_api import Library
+from hospital_agent.local_api.desk import Desk
+from hospital_agent.local_api.library import Library
 from hospital_agent.policy import Policy, load_policy
 from hospital_agent.settings import AgentSettings, load_settings
 from shared.errors import InputError
@@ -27,17 +28,24 @@ PACKAGE: Final = "hospital_agent.pages"
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """The agent behind the pages. `status`: as `privet agent status --json`. `token`: None where none is set.
+    """The agent behind the pages. `desk`: where every question about a patient is answered, counted and noted.
+
+    `status`: as `privet agent status --json`. `token`: None where none is set.
 
     Pages read settings and policy as they stand now, and open the journal for themselves: the daemon goes on meanwhile.
     """
 
     folder: Path
-    library: Library
+    desk: Desk
     status: Callable[[], Mapping[str, Any]]
     version: str
     token: str | None = field(default=None, repr=False)
     clock: Callable[[], float] = time.time
+
+    @property
+    def library(self) -> Library:
+        """The finished models."""
+        return self.desk.library
 
     def settings(self) -> AgentSettings:
         """As the files stand now. Raises: InputError: one is wrong."""

@@ -9,8 +9,9 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from hospital_agent.local_api import RefusedError
 from hospital_agent.pages.house import page
-from shared.errors import InputError, TemporaryError
+from shared.errors import InputError, TemporaryError, kind_and_place
 from shared.web.texts import text
 
 if TYPE_CHECKING:
@@ -46,6 +47,14 @@ def add(pages: FastAPI, house: House) -> None:
         what = str(error).removesuffix(f". {error.remedy}") if error.remedy else str(error)
         return _page(request, 422, what, error.remedy or text("house.problem.refused.next"), "refused")
 
+    @pages.exception_handler(RefusedError)
+    def not_now(request: Request, error: RefusedError) -> Response:
+        answer = _page(
+            request, error.status, error.detail, error.remedy or text("house.problem.later.next"), "later"
+        )
+        answer.headers.update(error.headers)
+        return answer
+
     @pages.exception_handler(TemporaryError)
     def later(request: Request, error: TemporaryError) -> Response:
         return _page(request, 503, str(error), text("house.problem.later.next"), "later")
@@ -61,8 +70,9 @@ def add(pages: FastAPI, house: House) -> None:
         return answer
 
     @pages.exception_handler(Exception)
-    def unexpected(request: Request, _error: Exception) -> Response:
-        return problem_page(request, 500, "unexpected")
+    def unexpected(request: Request, error: Exception) -> Response:
+        what = text("house.problem.unexpected.what", kind=kind_and_place(error))
+        return _page(request, 500, what, text("house.problem.unexpected.next"), "unexpected")
 
 
 def _page(request: Request, status: int, what: str, next_step: str, key: str) -> Response:

@@ -206,4 +206,4 @@ def _paragraph(words: str) -> Paragraph:
     subject, colon, rest = words.partition(": ")
     if not colon or len(subject) > _LONGEST_SUBJECT:
         return Paragraph("", words)
-    return Paragraph(subject, rest[:1].upper() + rest[1:])
+    return Paragraph(subject, rest)

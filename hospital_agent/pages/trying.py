@@ -24,6 +24,8 @@ from shared.tree.schema import Attribute
 from shared.web.tree_view import TreeView, path_places
 from shared.wire.contract import ContractAttribute, DataContract
 
+CALLER: Final = "page"
+"""Who asked, in the log of predictions."""
 MANY_VALUES: Final = 30
 """From here on a value is searched for, not picked from a list."""
 
@@ -70,7 +72,7 @@ def add(pages: FastAPI, house: House) -> None:
         answers = house.library.answers(model)
         record = _record(answers, fields)
         try:
-            document = answers.document([answers.as_study(record)])
+            document = house.desk.ask(answers.model.id, [record], caller=CALLER).document()
         except InputError as error:
             return _page(request, house, answers, fields, None, str(error))
         return _page(request, house, answers, fields, document, "")
