@@ -42,7 +42,7 @@ class CriterionName(StrEnum):
 
 
 class PruneName(StrEnum):
-    """How the grown tree of mode ppsdt is cut back."""
+    """How the grown tree is cut back."""
 
     COLLAPSE = "collapse"
     PESSIMISTIC = "pessimistic"
@@ -201,8 +201,8 @@ def demo(
         PruneName | None,
         typer.Option(
             "--prune",
-            help="Cut back the grown tree in mode ppsdt, by counts that are known already: subtrees that save no "
-            "error, or (pessimistic) also those that save none at worst, as C4.5 does.",
+            help="Cut back the grown tree, by what is known already: subtrees that save no error, or (pessimistic, "
+            "mode ppsdt only) also those that save none at worst, as C4.5 does.",
             rich_help_panel=_JOB,
         ),
     ] = None,

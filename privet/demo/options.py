@@ -81,11 +81,14 @@ def check_mode(mode: Mode, *, profile: Profile, criterion: Criterion | None, dir
 
 
 def check_pruning(method: Literal["collapse", "pessimistic"] | None, mode: Mode) -> Pruning | None:
-    """The pruning, once the mode is seen to open the counts it needs. Raises: InputError: it does not."""
+    """The pruning, once the mode is seen to open the counts it needs; collapse needs none where a tree is opened.
+
+    Raises: InputError: it does not.
+    """
     if method is None:
         return None
-    if mode != "ppsdt":
-        raise _not_of(mode, "--prune")
+    if mode != "ppsdt" and method != "collapse":
+        raise _not_of(mode, f"--prune {method}")
     return Pruning(method)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from shared.tree.counting import count_rows
 from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.merging import as_asked
 from shared.tree.model import Tree
 from shared.tree.numeric import column_keys, numeric_columns, tree_of_layers
 
@@ -29,8 +30,11 @@ class PooledTree:
 def grow_pooled(records: DemoRecords, rules: GrowthRules, mode: Mode = "ppsdt") -> PooledTree:
     """Grow the tree on all rows at once, as the mode grows it."""
     if mode == "gain-ratio":
-        numeric = GainRatioRules(rules.max_depth or 1, rules.min_node, rules.min_child)
-        return PooledTree(grow_pooled_numbers(records, numeric), (), ())
+        grown = grow_pooled_numbers(records, GainRatioRules.of(rules))
+        return PooledTree(as_asked(grown, rules.pruning), (), ())
+    if mode == "id3" and rules.pruning is not None:
+        grown = grow_pooled(records, replace(rules, pruning=None), mode).tree
+        return PooledTree(as_asked(grown, rules.pruning), (), ())
     count = partial(count_rows, records.rows, schema=records.schema)
     growth = Growth.start(records.schema, rules, bytes(32))
     nodes, slots = [], []

@@ -112,9 +112,10 @@ def test_mode_gain_ratio_has_a_height() -> None:
         height_of("gain-ratio", "3", split_on_zero_gain=True)
 
 
-def test_pruning_is_of_mode_ppsdt() -> None:
-    """The secret modes open no counts by which a tree could be cut back."""
+def test_secret_modes_prune_only_what_an_opened_tree_shows() -> None:
+    """They open no counts by which a tree could be cut back."""
     assert check_pruning(None, "id3") is None
     assert check_pruning("pessimistic", "ppsdt") == Pruning("pessimistic")
-    with pytest.raises(InputError, match="gain-ratio"):
-        check_pruning("collapse", "gain-ratio")
+    assert check_pruning("collapse", "gain-ratio") == Pruning("collapse")
+    with pytest.raises(InputError, match="--prune pessimistic: this is not an option of the mode id3"):
+        check_pruning("pessimistic", "id3")
