@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from shared.contract.fhir import USUAL
 from shared.contract.fhir_resources import Gathered, Json, has_more, of_one_patient, resources_in
+from shared.contract.fhir_values import parts_of
 from shared.wire.fhir_mapping import FhirMapping, MappedAttribute
 
 PATIENT: Final = "{{context.patientId}}"
@@ -46,11 +47,13 @@ def _queries(kind: str, attributes: Sequence[MappedAttribute]) -> list[str]:
         return [f"Patient/{PATIENT}"]
     base = f"{kind}?patient={PATIENT}"
     tail = f"{_states(kind, attributes)}&_sort={_NEWEST[kind]}&_count={_MOST}"
-    codes = [code for one in attributes for code in one.codes]
+    codes = [parts_of(token) for one in attributes for token in one.codes]
     # What lies below a code cannot be asked for by an equal token: then all of the type are.
-    if not codes or any(code.below for code in codes):
+    if not codes or any(below for _, _, below in codes):
         return [base + _questionnaires(attributes) + tail]
-    tokens = dict.fromkeys(f"{quote(code.system, safe=':/')}%7C{quote(code.code, safe='')}" for code in codes)
+    tokens = dict.fromkeys(
+        f"{quote(system, safe=':/')}%7C{quote(code, safe='')}" for system, code, _ in codes
+    )
     listed = list(tokens)
     chunks = [listed[start : start + CODES_A_QUERY] for start in range(0, len(listed), CODES_A_QUERY)]
     return [f"{base}&code={','.join(chunk)}{tail}" for chunk in chunks]

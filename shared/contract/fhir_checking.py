@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.errors import InputError
 from shared.tree.schema import Attribute, Schema
 from shared.wire.contract import ContractAttribute, DataContract
-from shared.wire.fhir_mapping import FhirMapping, MappedAttribute, MappedCode, MappedValue
+from shared.wire.fhir_mapping import FhirMapping, MappedAttribute, MappedValue
 
 LOINC = "http://loinc.org"
 TO_FILL = "FILL-IN"
@@ -31,7 +31,7 @@ def check_mapping(mapping: FhirMapping, schema: Schema) -> list[str]:
 
 
 def _check(mapped: MappedAttribute, attribute: Attribute, where: str) -> None:
-    draft = [one for one in [*mapped.codes, *mapped.component] if TO_FILL in one.code]
+    draft = [one for one in [*mapped.codes, *mapped.component] if TO_FILL in one]
     if draft:
         raise InputError("a code of the draft is not filled in", where=where, remedy="Name the code.")
     stated = [
@@ -78,7 +78,7 @@ def draft_mapping(name: str, schema: Schema, contract: DataContract | None = Non
 
 
 def _drafted(attribute: Attribute, told: ContractAttribute | None) -> MappedAttribute:
-    codes = [MappedCode(system=LOINC, code=TO_FILL)]
+    codes = [f"{LOINC}|{TO_FILL}"]
     if attribute.is_numeric:
         if attribute.name.strip().casefold() == "age":
             return MappedAttribute(name=attribute.name, resource="Patient", take="age")

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Any, Final
 
 from shared.contract.fhir_resources import concept_codings, text_of
 from shared.errors import InputError
-from shared.wire.fhir_mapping import MappedAttribute, MappedCode, MappedValue
+from shared.wire.fhir_mapping import MappedAttribute, MappedValue
 
 UCUM: Final = "http://unitsofmeasure.org"
 _EXACT: Final = Context(prec=4096)
@@ -64,13 +65,20 @@ def kind_of(content: object) -> str:
     return "Quantity" if "value" in content else "Coding"
 
 
-def is_among(codings: Iterable[tuple[str, str]], wanted: Iterable[MappedCode]) -> bool:
+@lru_cache(maxsize=4096)
+def parts_of(token: str) -> tuple[str, str, bool]:
+    """System and code of a mapping's token, and whether all codes that begin so are meant."""
+    system, _, code = token.rpartition("|")
+    return system, code.removesuffix("*"), code.endswith("*")
+
+
+def is_among(codings: Iterable[tuple[str, str]], wanted: Iterable[str]) -> bool:
     """Whether one of these systems and codes is wanted. A code without its system is nobody's."""
-    codes = list(wanted)
+    tokens = [parts_of(one) for one in wanted]
     return any(
-        system == one.system and (code.startswith(one.code) if one.below else code == one.code)
-        for system, code in codings
-        for one in codes
+        given == system and (found.startswith(code) if below else found == code)
+        for given, found in codings
+        for system, code, below in tokens
     )
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import DecimalText, Id, WireModel, is_absent
-from shared.wire.contract import Name, Text, UnitConversion, is_blank
+from shared.wire.contract import Line, Name, Text, UnitConversion, is_blank
 from shared.wire.manifest import MAX_ATTRIBUTES, MAX_VALUES
 
 MAX_MAPPING_BYTES: Final = 2**22
@@ -33,21 +33,15 @@ _VALUED: Final = ("Observation", "QuestionnaireResponse")
 _CODED: Final = ("Condition", "MedicationRequest", "Observation", "ServiceRequest")
 
 Uri = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s,|$<>\"]{1,500}$")]
-CodeText = Annotated[str, StringConstraints(pattern=r"^[^\s,|$<>\"&#]{1,100}$")]
+StateText = Annotated[str, StringConstraints(pattern=r"^[a-z-]{1,40}$")]
+Token = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9+.-]*:[^\s,|$<>\"]{1,500}\|[^\s,|$<>\"&#*]{1,100}\*?$"),
+]
+"""A code with its system as FHIR's searches write it, such as `http://loinc.org|4548-4`; with `*` at its end every code
+that begins so is meant, as in `http://hl7.org/fhir/sid/icd-10|I50*`, below which I50.1 lies."""
 Unit = Annotated[str, StringConstraints(pattern=r"^[!-~]{0,50}$")]
-FhirPath = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
-
-
-class MappedCode(WireModel):
-    """A code of a code system, by the system's URI, such as `http://loinc.org` and `4548-4`.
-
-    `below`: every code that begins so is meant, as in ICD-10, where I50.1 lies below I50.
-    """
-
-    system: Uri
-    code: CodeText
-    display: Annotated[str, Field(max_length=200, exclude_if=is_blank)] = ""
-    below: Annotated[bool, Field(exclude_if=is_blank)] = False
+FhirPath = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,2000}$")]
 
 
 class MappedValue(WireModel):
@@ -57,7 +51,7 @@ class MappedValue(WireModel):
     """
 
     value: Text
-    codes: list[MappedCode] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
+    codes: list[Token] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
     texts: list[Text] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
     other: bool = Field(default=False, exclude_if=is_blank)
 
@@ -80,7 +74,7 @@ class Bins(WireModel):
 class MappedAttribute(WireModel):
     """Where one attribute of the study comes from.
 
-    `codes`: any of them, of an Observation's, Condition's or order's code. `component`: of an Observation, the part
+    `description`: for people. `codes`: any of them, of an Observation's, Condition's or order's code. `component`: of an Observation, the part
     with one of these codes. `link`, `questionnaire`: the item of a QuestionnaireResponse, and the only questionnaire
     that counts. `path`: FHIRPath on each resource that counts, for `take` "path". `unit`: UCUM; a quantity in another
     unit is refused unless `conversions` lists it; `decimals`: to which a number is rounded. `values`, `bins`: to the
@@ -90,10 +84,11 @@ class MappedAttribute(WireModel):
     """
 
     name: Name
+    description: Annotated[Line, Field(exclude_if=is_blank)] = ""
     resource: ResourceType
     take: Take
-    codes: list[MappedCode] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
-    component: list[MappedCode] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
+    codes: list[Token] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
+    component: list[Token] = Field(default=[], max_length=MAX_CODES, exclude_if=is_blank)
     link: Annotated[str, Field(max_length=255, exclude_if=is_blank)] = ""
     questionnaire: Annotated[Uri | None, Field(exclude_if=is_absent)] = None
     path: Annotated[FhirPath | None, Field(exclude_if=is_absent)] = None
@@ -103,8 +98,8 @@ class MappedAttribute(WireModel):
     values: list[MappedValue] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
     bins: Annotated[Bins | None, Field(exclude_if=is_absent)] = None
     within_days: Annotated[int | None, Field(ge=1, le=36_500, exclude_if=is_absent)] = None
-    statuses: list[CodeText] = Field(default=[], max_length=32, exclude_if=is_blank)
-    verification: list[CodeText] = Field(default=[], max_length=32, exclude_if=is_blank)
+    statuses: list[StateText] = Field(default=[], max_length=32, exclude_if=is_blank)
+    verification: list[StateText] = Field(default=[], max_length=32, exclude_if=is_blank)
     present: Annotated[Text | None, Field(exclude_if=is_absent)] = None
     absent: Annotated[Text | None, Field(exclude_if=is_absent)] = None
     drafts: bool = Field(default=False, exclude_if=is_blank)

@@ -25,7 +25,7 @@ PATH = "%asked.toString().substring(0, 4).toInteger() - birthDate.toString().sub
 
 def diagnosis(name: str, code: str) -> dict[str, Any]:
     """A Condition of a code or one below it; none on record counts as no, as in the recipe."""
-    codes = [{"system": ward.ICD, "code": code, "below": True}]
+    codes = [f"{ward.ICD}|{code}*"]
     return {
         "name": name,
         "resource": "Condition",
@@ -44,7 +44,7 @@ MAPPING = {
         {"name": "sex", "resource": "Patient", "take": "gender"},
         {"name": "age", "resource": "Patient", "take": "path", "path": PATH},
         diagnosis("hypertension", "I10"),
-        HBA1C | {"codes": [{"system": ward.LOINC, "code": "4548-4"}]},
+        HBA1C | {"codes": [f"{ward.LOINC}|4548-4"]},
         diagnosis("heart_failure", "I50"),
     ],
 }

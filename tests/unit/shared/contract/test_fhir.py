@@ -25,7 +25,7 @@ NUMBER: dict[str, Any] = {
     "name": "hba1c",
     "resource": "Observation",
     "take": "value",
-    "codes": [{"system": LOINC, "code": "4548-4"}],
+    "codes": [f"{LOINC}|4548-4"],
     "unit": "%",
     "conversions": [{"unit": "mmol/mol", "factor": "0.0915", "offset": "2.15"}],
     "decimals": 1,
@@ -120,7 +120,7 @@ def test_no_resource_is_missing_unless_it_is_declared_and_never_where_only_a_par
         "name": "ill",
         "resource": "Condition",
         "take": "present",
-        "codes": [{"system": SCT, "code": "1"}],
+        "codes": [f"{SCT}|1"],
         "present": "yes",
     }
     assert read(condition).value is None
@@ -155,8 +155,8 @@ def test_a_part_of_an_observation_is_read_by_its_own_code() -> None:
         "name": "systolic",
         "resource": "Observation",
         "take": "value",
-        "codes": [{"system": LOINC, "code": "85354-9"}],
-        "component": [{"system": LOINC, "code": "8480-6"}],
+        "codes": [f"{LOINC}|85354-9"],
+        "component": [f"{LOINC}|8480-6"],
         "unit": "mm[Hg]",
     }
     parts = [
@@ -197,7 +197,7 @@ def test_paths_see_the_moment_of_asking_and_no_clock() -> None:
         ({"path": "value"}, "path: goes with take 'path'"),
         ({"values": [{"value": "a"}, {"value": "a"}]}, "values: expected each once"),
         ({"bins": {"cuts": ["2", "1"], "values": ["a", "b", "c"]}}, "cuts that rise"),
-        ({"codes": [{"system": "loinc", "code": "x"}]}, "codes.0.system"),
+        ({"codes": ["loinc|x"]}, "codes.0"),
         ({"unit": "", "conversions": NUMBER["conversions"]}, "name the unit"),
         ({"drafts": True}, "drafts: of MedicationRequest"),
         ({"typo": 1}, "typo"),
