@@ -19,6 +19,7 @@ from cloud_service.pages import (
     provider,
     sign_in,
     studies,
+    study_new,
 )
 
 ROUTERS: Final = (
@@ -27,6 +28,7 @@ ROUTERS: Final = (
     account.router,
     overview.router,
     hospitals.router,
+    study_new.router,
     studies.router,  # after a router with a fixed word in the place of a study's id, such as /studies/new
     jobs.router,
     people.router,

@@ -1,0 +1,152 @@
+"""What the advisor says of a study that is being written, or of a job under one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import ValidationError
+
+from cloud_service.pages.frame import Page
+from cloud_service.pages.study_form import Reading, Values
+from cloud_service.pages.typed_schema import Described
+from cloud_service.pages.wording import BAD, GOOD, WAIT
+from cloud_service.service.services import Services
+from shared.advice.advising import Advice, Offer, advise
+from shared.advice.case import Line, case_of
+from shared.advice.fitting import Mode, Wishes
+from shared.advice.words import duration_text, number_text, size_text
+from shared.errors import InputError
+from shared.wire.manifest import SchemaSpec
+
+_LEAST_KEY_BITS: Final = 2048
+_KINDS: Final = {"fits": GOOD, "unwished": WAIT, "impossible": BAD}
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeLine:
+    """An attribute as a person reads it back. `kind`: name of a text."""
+
+    name: str
+    kind: str
+    values: str
+
+
+def attributes_of(described: Described | None) -> list[AttributeLine]:
+    """Attributes, the class last; none where nothing can be read yet."""
+    schema = _schema(described)
+    if schema is None:
+        return []
+    lines = []
+    for one in schema.attributes:
+        if one.numeric is not None:
+            kind, values = "numeric", f"{one.numeric.minimum} … {one.numeric.maximum}"
+        else:
+            ordered = one.cuts is not None or one.treat_as == "ordered"
+            kind, values = "ordered" if ordered else "listed", "; ".join(one.values)
+        lines.append(AttributeLine(one.name, kind, values))
+    return [*lines, AttributeLine(schema.class_.name, "class", "; ".join(schema.class_.labels))]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferView:
+    """A mode as a card shows it; figures are texts, empty where the mode cannot be. `mind`: for and against alike."""
+
+    mode: Mode
+    rank: str
+    kind: str
+    time: str
+    sent: str
+    rounds: str
+    powers: str
+    forbids: tuple[str, ...]
+    against: tuple[str, ...]
+    mind: tuple[str, ...]
+    learned: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class AdviceView:
+    """The modes side by side. `best`: None where each is against a wish or cannot be."""
+
+    best: Mode | None
+    offers: tuple[OfferView, ...]
+    round_trip_ms: int
+    megabits: int
+
+    def offer(self, mode: str) -> OfferView:
+        """One of them."""
+        return next(offer for offer in self.offers if offer.mode == mode)
+
+
+def shown(advice: Advice) -> AdviceView:
+    """An advice as cards show it."""
+    line = advice.case.line
+    offers = tuple(_offer(offer) for offer in advice.offers)
+    return AdviceView(advice.best, offers, round(line.round_trip_ms), round(line.megabits))
+
+
+def _offer(offer: Offer) -> OfferView:
+    costs = offer.costs
+    return OfferView(
+        mode=offer.mode,
+        rank=offer.fit.rank,
+        kind=_KINDS[offer.fit.rank],
+        time="" if costs is None else duration_text(costs.seconds),
+        sent="" if costs is None else size_text(costs.sent_bytes),
+        rounds="" if costs is None else number_text(costs.rounds),
+        powers="" if costs is None or not costs.exponentiations else number_text(costs.exponentiations),
+        forbids=offer.fit.forbids,
+        against=offer.fit.against,
+        mind=offer.fit.speaks_for + offer.fit.mind,
+        learned={f"{who[0].upper()}{who[1:]}": what for who, what in offer.learned.items()},
+    )
+
+
+def advice_of(page: Page, values: Values, reading: Reading) -> AdviceView | None:
+    """The modes side by side; None while schema, hospitals or records are not known."""
+    schema = _schema(reading.described)
+    if schema is None:
+        return None
+    bits, threshold = key_of(page.services)
+    try:
+        case = case_of(
+            schema,
+            hospitals=len(values.values("members")),
+            records=_whole(values.value("records")),
+            max_depth=_whole(values.value("max_depth")) or None,
+            min_node=_whole(values.value("min_node")) or 1,
+            key_bits=bits,
+            threshold=threshold,
+            line=Line(_real(values.value("round_trip_ms"), 30.0), _real(values.value("megabits"), 50.0)),
+        )
+    except InputError:
+        return None
+    wishes = Wishes(not values.has("hide_sums"), not values.has("distrust"), not values.has("hide_tree"))
+    return shown(advise(case, wishes))
+
+
+def key_of(services: Services) -> tuple[int, int | None]:
+    """Bits of the federation's key, and how many open a sum together where it is in shares."""
+    federation = services.membership.current().federation
+    threshold = None if federation.threshold is None else federation.threshold.threshold
+    return max(_LEAST_KEY_BITS, federation.key_bits), threshold
+
+
+def _schema(described: Described | None) -> SchemaSpec | None:
+    try:
+        return None if described is None else SchemaSpec.model_validate(described.schema)
+    except ValidationError:
+        return None
+
+
+def _whole(said: str) -> int:
+    return int(said) if said.strip().isascii() and said.strip().isdigit() and len(said) <= 15 else 0
+
+
+def _real(said: str, otherwise: float) -> float:
+    try:
+        found = float(said)
+    except ValueError:
+        return otherwise
+    return found if 0 < found < 1e6 else otherwise
