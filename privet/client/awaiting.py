@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -178,6 +178,16 @@ class AsyncClient(Carrier):
     async def predict(self, job_id: str, record: Mapping[str, str | int | float | None]) -> Prediction:
         """The published tree's answer. The record goes to the cloud: never send a patient's."""
         return await self._call(calls.predict(job_id, record))
+
+    async def predict_many(
+        self, job_id: str, records: Sequence[Mapping[str, str | int | float | None]]
+    ) -> dict[str, Any]:
+        """The published tree's answers, up to 10,000 at once, each with its path and what was missing; no patients'."""
+        return await self._call(calls.predict_many(job_id, records))
+
+    async def model_card(self, job_id: str) -> dict[str, Any]:
+        """What a published tree is for, where it came from, and its limits."""
+        return await self._call(calls.model_card(job_id))
 
     async def ledger(self, job_id: str) -> dict[str, Any]:
         """Who learned what by a job, at most and in fact."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
@@ -150,6 +150,19 @@ def tree(job_id: str) -> Call[PublishedTree]:
 def predict(job_id: str, record: Mapping[str, str | int | float | None]) -> Call[Prediction]:
     """The published tree's answer for one record."""
     return _post(_at("jobs", job_id, "predict"), {"record": dict(record)}, _prediction)
+
+
+def predict_many(
+    job_id: str, records: Sequence[Mapping[str, str | int | float | None]]
+) -> Call[dict[str, Any]]:
+    """The published tree's answers to records, with notice and origin."""
+    body = {"records": [dict(record) for record in records]}
+    return _post(_at("models", job_id, "predict"), body, _document)
+
+
+def model_card(job_id: str) -> Call[dict[str, Any]]:
+    """What a published tree is for, where it came from, and its limits."""
+    return Call("GET", _at("models", job_id, "card"), _document)
 
 
 def ledger(job_id: str) -> Call[dict[str, Any]]:

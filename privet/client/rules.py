@@ -66,5 +66,6 @@ class StudyRules(TypedDict, total=False):
     open_empty: bool | None
     max_records: int | None
     contract: Mapping[str, Any] | None
+    fhir: Mapping[str, Any] | None
     tallies: Sequence[str] | None
     expires: int | None

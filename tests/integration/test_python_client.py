@@ -146,6 +146,8 @@ def test_both_clients_say_the_same(cloud: CloudUnderTest, client: Client) -> Non
         list(client.events(job.id)),
         client.tree(job.id),
         client.predict(job.id, PATIENT),
+        client.predict_many(job.id, [PATIENT, PATIENT]),
+        client.model_card(job.id),
         client.ledger(job.id),
         client.audit(job.id)[:20],
         client.dossier("open")["study"],

@@ -101,6 +101,8 @@ def every_call() -> list[calls.Call[Any]]:
         calls.result("{job_id}"),
         calls.tree("{job_id}"),
         calls.predict("{job_id}", {}),
+        calls.predict_many("{job_id}", [{}]),
+        calls.model_card("{job_id}"),
         calls.ledger("{job_id}"),
         calls.dossier("{study_id}"),
         calls.audit("{job_id}"),
