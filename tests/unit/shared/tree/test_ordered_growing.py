@@ -54,12 +54,22 @@ def grown(schema: Schema, rules: GrowthRules, rows: Rows) -> OrderedGrowth:
 
 @WITH_DATA
 @pytest.mark.parametrize(
-    "name", ["play-tennis-numeric", "early-stage-diabetes-numeric", "thyroid-recurrence-numeric"]
+    ("name", "cells"),
+    [
+        ("play-tennis-numeric", [58, 72]),
+        ("early-stage-diabetes-numeric", [164, 158, 206, 228, 246, 272, 156, 35, 32]),
+        ("thyroid-recurrence-numeric", [240, 690, 419, 148, 80]),
+    ],
 )
-def test_trees_are_j48s_node_by_node(name: str) -> None:
+def test_trees_are_j48s_node_by_node_and_so_many_cells_are_asked(name: str, cells: list[int]) -> None:
     case = ordered_reference.load(name)
     assert case.is_whole
-    tree = grown(case.schema, PLAIN, case.codes).tree
+    growth, asked = OrderedGrowth.start(case.schema, PLAIN, bytes(32)), []
+    while not growth.is_done:
+        asked.append(growth.slot_count)
+        growth = growth.absorb(count_rows(case.codes, growth.queries, case.schema))
+    assert asked == cells
+    tree = growth.tree
     assert tree.node_count == case.nodes
     assert differences(reference_form(tree, case.schema), case.tree) == []
 
