@@ -146,6 +146,31 @@ def test_mouse_opens_closes_and_tells(tab: Page, address: str) -> None:
     assert widths[1] > widths[2] > widths[5] > 0
 
 
+@pytest.mark.long
+def test_the_frame_zooms_fits_and_is_dragged(tab: Page, address: str) -> None:
+    tab.goto(address)
+    frame, picture = tab.locator("[data-tree-frame]"), tab.locator("svg.tree-svg")
+    before = float(picture.get_attribute("width") or 0)
+    tab.locator("[data-tree-do=in]").click()
+    tab.locator("[data-tree-do=in]").click()
+    assert float(picture.get_attribute("width") or 0) > 1.5 * before
+    assert frame.evaluate("frame => frame.scrollWidth > frame.clientWidth")
+    scrolled = int(frame.evaluate("frame => frame.scrollLeft"))
+    place = frame.bounding_box()
+    assert place is not None
+    x, y = place["x"] + 300, place["y"] + place["height"] - 20
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x - 60, y, steps=3)
+    tab.mouse.up()
+    assert int(frame.evaluate("frame => frame.scrollLeft")) == scrolled + 60
+    tab.locator('[data-place="0"]').focus()
+    tab.keyboard.press("0")
+    assert frame.evaluate(
+        "frame => frame.scrollWidth <= frame.clientWidth && frame.scrollHeight <= frame.clientHeight"
+    )
+
+
 def test_a_chosen_rule_lights_its_path_and_only_that(tab: Page, address: str) -> None:
     tab.goto(address)
     tab.locator("[data-tree-do=close]").click()

@@ -10,7 +10,7 @@
   const MARGIN = 18;
   const INNER = WIDTH - 28;
   const FIRST_LOOK = 16;
-  const ZOOMS = { least: 0.1, readable: 0.75, most: 3, step: 1.25 };
+  const STEP = 1.25;
   const CUT_FROM = 240; // letters that are measured at most; nothing longer fits a box
 
   function make(tag, attributes = {}, ...inside) {
@@ -46,9 +46,8 @@
   }
 
   class Picture {
-    /** `frame`: the element to draw in. `onChoose(node)`: a node has the focus or the mouse. */
-    constructor(frame, nodes, id, onChoose) {
-      this.frame = frame;
+    /** `room`: the element to draw in. `onChoose(node)`: a node has the focus or the mouse. */
+    constructor(room, nodes, id, onChoose) {
       this.nodes = nodes;
       this.id = id;
       this.onChoose = onChoose;
@@ -56,18 +55,20 @@
       this.lit = new Set();
       this.hits = new Set();
       this.current = nodes.root;
-      this.zoom = 1;
       this.drawn = new Map();
+      this.lines = new Map();
+      this.cuts = new Map();
       this.measure = document.createElement("canvas").getContext("2d");
       this.gap = this.gapFor(nodes.all);
       const title = PrivetTreeNodes.filled(nodes.words.picture, { class: nodes.document.class });
       this.edges = make("g", { "aria-hidden": "true", class: "tree-edges" });
       this.items = make("g", { role: "tree", "aria-label": title });
       this.svg = make("svg", { class: "tree-svg" }, patterns(id, nodes.document.classes.length), this.edges, this.items);
-      frame.append(this.svg);
+      this.frame = new PrivetTreeFrame.Frame(room, this.svg);
       this.listen();
       this.draw();
-      this.first();
+      this.frame.first();
+      this.middle(nodes.root);
     }
 
     // Layout and drawing.
@@ -85,9 +86,8 @@
       this.spots = new Map(shown.map((spot) => [spot.data.place, { x: spot.y + MARGIN, y: spot.x - top }]));
       this.edges.replaceChildren(...shown.slice(1).flatMap((spot) => this.edge(spot.data)));
       this.items.replaceChildren(...this.shown.map((node) => this.item(node)));
-      this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
       if (!this.spots.has(this.current.place)) this.current = this.shownAbove(this.current);
-      this.size();
+      this.frame.hold(this.width, this.height);
       this.mark();
     }
 
@@ -99,23 +99,34 @@
       return Math.min(Math.max(Math.ceil(longest) + GAP.bend + 4, GAP.least), GAP.most);
     }
 
-    size() {
-      this.svg.setAttribute("width", Math.ceil(this.width * this.zoom));
-      this.svg.setAttribute("height", Math.ceil(this.height * this.zoom));
-    }
-
+    /** The line that leads to a node, and the branch's name above it. */
     edge(node) {
+      let drawn = this.lines.get(node.place);
+      if (!drawn) {
+        drawn = this.madeEdge(node);
+        this.lines.set(node.place, drawn);
+      }
+      const [line, text] = drawn;
       const start = this.spots.get(node.above.place);
       const end = this.spots.get(node.place);
       const x = start.x + WIDTH;
-      const bend = `M${x} ${start.y}C${x + 34} ${start.y} ${x + 6} ${end.y} ${x + 44} ${end.y}H${end.x}`;
-      const share = this.nodes.records ? (node.records || 0) / this.nodes.records : null;
-      const width = share === null ? 2 : 1.2 + 14 * share;
-      const line = make("path", { d: bend, "stroke-width": width.toFixed(1), class: "tree-edge", "data-edge": node.place });
-      const text = make("text", { x: x + 50, y: (end.y - width / 2 - 5).toFixed(1), class: "tree-branch", "data-edge": node.place });
+      line.setAttribute("d", `M${x} ${start.y}C${x + 34} ${start.y} ${x + 6} ${end.y} ${x + 44} ${end.y}H${end.x}`);
+      text.setAttribute("x", x + 50);
+      text.setAttribute("y", (end.y - this.lineWidth(node) / 2 - 5).toFixed(1));
+      return drawn;
+    }
+
+    madeEdge(node) {
+      const line = make("path", { "stroke-width": this.lineWidth(node).toFixed(1), class: "tree-edge", "data-edge": node.place });
+      const text = make("text", { class: "tree-branch", "data-edge": node.place });
       text.textContent = this.cut(node.branch, this.gap - GAP.bend, "12px");
       text.append(make("title", {}, node.branch));
       return [line, text];
+    }
+
+    /** As wide as the node's share of all records, where they are shown. */
+    lineWidth(node) {
+      return this.nodes.records ? 1.2 + (14 * (node.records || 0)) / this.nodes.records : 2;
     }
 
     item(node) {
@@ -191,6 +202,16 @@
 
     /** As much of a text as fits, with an ellipsis where something was cut. */
     cut(text, room, font) {
+      const key = `${font}|${room}|${text.slice(0, CUT_FROM)}|${text.length > CUT_FROM}`;
+      let found = this.cuts.get(key);
+      if (found === undefined) {
+        found = this.cutAnew(text, room, font);
+        this.cuts.set(key, found);
+      }
+      return found;
+    }
+
+    cutAnew(text, room, font) {
       this.measure.font = `${font} system-ui, sans-serif`;
       const letters = Array.from(text.slice(0, CUT_FROM));
       if (text.length <= CUT_FROM && this.measure.measureText(text).width <= room) return text;
@@ -232,8 +253,6 @@
       this.items.addEventListener("focusin", (event) => this.chosen(event));
       this.items.addEventListener("pointerover", (event) => this.hovered(event));
       this.items.addEventListener("pointerleave", () => this.onChoose(this.current));
-      this.frame.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-      this.frame.addEventListener("pointerdown", (event) => this.drag(event));
     }
 
     nodeOf(event) {
@@ -275,9 +294,9 @@
         Enter: () => this.toggle(node),
         " ": () => this.toggle(node),
         "*": () => this.openAll((node.above || node).kids.map((each) => each.place)),
-        "+": () => this.zoomBy(ZOOMS.step),
-        "-": () => this.zoomBy(1 / ZOOMS.step),
-        0: () => this.fit(),
+        "+": () => this.frame.zoomBy(STEP),
+        "-": () => this.frame.zoomBy(1 / STEP),
+        0: () => this.frame.fit(),
       };
       if (!(event.key in acts)) return;
       event.preventDefault();
@@ -344,66 +363,16 @@
       this.mark();
     }
 
-    // The frame.
-
-    first() {
-      const fits = Math.min(this.frame.clientWidth / this.width, 1);
-      this.zoomTo(Math.max(fits, ZOOMS.readable));
-      this.middle(this.nodes.root);
+    /** Scroll so that a node and its branch are in sight. */
+    reveal(node) {
+      const { x, y } = this.spots.get(node.place);
+      this.frame.reveal({ left: x - this.gap, right: x + WIDTH + MARGIN, top: y - HEIGHT, bottom: y + HEIGHT });
     }
 
     /** The node at the left, half way down. */
     middle(node) {
-      const spot = this.spots.get(node.place);
-      this.frame.scrollTo((spot.x - MARGIN) * this.zoom, spot.y * this.zoom - this.frame.clientHeight / 2);
-    }
-
-    fit() {
-      const room = [this.frame.clientWidth / this.width, this.frame.clientHeight / this.height];
-      this.zoomTo(Math.min(...room, 1.25));
-    }
-
-    zoomBy(factor) {
-      this.zoomTo(this.zoom * factor);
-    }
-
-    zoomTo(zoom) {
-      const { frame } = this;
-      const middle = [frame.scrollLeft + frame.clientWidth / 2, frame.scrollTop + frame.clientHeight / 2];
-      const before = this.zoom;
-      this.zoom = Math.min(Math.max(zoom, ZOOMS.least), ZOOMS.most);
-      this.size();
-      const factor = this.zoom / before;
-      frame.scrollTo(middle[0] * factor - frame.clientWidth / 2, middle[1] * factor - frame.clientHeight / 2);
-    }
-
-    wheel(event) {
-      if (!event.ctrlKey) return; // without it the wheel scrolls, as everywhere
-      event.preventDefault();
-      this.zoomBy(event.deltaY < 0 ? 1.1 : 1 / 1.1);
-    }
-
-    drag(event) {
-      if (event.pointerType !== "mouse" || event.button !== 0 || this.nodeOf(event)) return;
-      const { frame } = this;
-      const from = { x: event.clientX + frame.scrollLeft, y: event.clientY + frame.scrollTop };
-      const move = (now) => frame.scrollTo(from.x - now.clientX, from.y - now.clientY);
-      frame.setPointerCapture(event.pointerId);
-      frame.addEventListener("pointermove", move);
-      frame.addEventListener("lostpointercapture", () => frame.removeEventListener("pointermove", move), { once: true });
-    }
-
-    /** Scroll the frame, not the page, so that a node and its branch are in sight. */
-    reveal(node) {
-      const spot = this.spots.get(node.place);
-      const left = (spot.x - this.gap) * this.zoom;
-      const right = (spot.x + WIDTH + MARGIN) * this.zoom;
-      const top = (spot.y - HEIGHT) * this.zoom;
-      const bottom = (spot.y + HEIGHT) * this.zoom;
-      this.frame.scrollTo(
-        within(this.frame.scrollLeft, left, right, this.frame.clientWidth),
-        within(this.frame.scrollTop, top, bottom, this.frame.clientHeight),
-      );
+      const { x, y } = this.spots.get(node.place);
+      this.frame.middle(x - MARGIN, y);
     }
 
     /** A node stays where people look at it while the picture around it changes. */
@@ -411,7 +380,7 @@
       const before = this.spots.get(node.place);
       change();
       const after = this.spots.get(node.place);
-      this.frame.scrollBy((after.x - before.x) * this.zoom, (after.y - before.y) * this.zoom);
+      this.frame.moveBy(after.x - before.x, after.y - before.y);
       this.reveal(node);
       if (document.activeElement === document.body || this.items.contains(document.activeElement)) {
         this.drawn.get(this.current.place).focus({ preventScroll: true });
@@ -428,11 +397,6 @@
     }
     yield least;
     yield most;
-  }
-
-  function within(now, start, end, room) {
-    if (start < now || end - start > room) return start;
-    return end > now + room ? end - room : now;
   }
 
   globalThis.PrivetTreePicture = { Picture, make, swatch };

@@ -74,9 +74,9 @@
       const acts = {
         open: () => this.picture.openAll(),
         close: () => this.picture.closeAll(),
-        in: () => this.picture.zoomBy(1.25),
-        out: () => this.picture.zoomBy(0.8),
-        fit: () => this.picture.fit(),
+        in: () => this.picture.frame.zoomBy(1.25),
+        out: () => this.picture.frame.zoomBy(0.8),
+        fit: () => this.picture.frame.fit(),
         clear: () => this.clear(),
         more: () => this.moreRules(),
         svg: () => PrivetTreeSave.download(new Blob([this.svgText()], { type: "image/svg+xml" }), this.fileName("svg")),
