@@ -388,3 +388,34 @@ def test_settings_that_are_not_safe(change: dict[str, Any]) -> None:
     assert "its-secret" not in repr(OidcSettings(**good))
     with pytest.raises(ValidationError):
         OidcSettings(**(good | change))
+
+
+def test_a_browser_that_began_at_a_page_ends_with_a_session_in_its_cookie(
+    cloud: CloudUnderTest, provider: Provider
+) -> None:
+    provider.claims["groups"] = ["analysts"]
+    with Browser(cloud) as browser:
+        browser.http.headers["accept"] = "text/html"
+        assert 'href="/sign-in/provider?next=/jobs"' in browser.http.get("/sign-in?next=/jobs").text
+        sent = browser.http.get("/sign-in/provider?next=/jobs")
+        back = urlsplit(browser.http.get(sent.headers["location"]).headers["location"])
+        handed = browser.http.get(f"{back.path}?{back.query}").headers["location"]
+        assert handed == f"/sign-in/provider/finish?{back.query}"
+        page = browser.http.get(handed)
+        assert '<meta http-equiv="refresh" content="0;url=/jobs">' in page.text
+        assert browser.http.get("/jobs").status_code == 200
+        again = browser.http.get(handed)  # a code and a state count once
+        assert (again.status_code, "did not confirm who you are" in again.text) == (401, True)
+
+
+def test_a_page_cannot_be_made_to_end_a_sign_in_that_another_browser_began(
+    cloud: CloudUnderTest, provider: Provider
+) -> None:
+    provider.claims["groups"] = ["analysts"]
+    with Browser(cloud) as mallory, Browser(cloud) as victim:
+        victim.http.headers["accept"] = "text/html"
+        sent = mallory.http.get("/sign-in/provider")
+        back = urlsplit(mallory.http.get(sent.headers["location"]).headers["location"])
+        lured = victim.http.get(f"/sign-in/provider/finish?{back.query}")
+        assert lured.status_code == 401
+        assert "privet-session" not in victim.http.cookies
