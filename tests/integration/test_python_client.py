@@ -126,6 +126,8 @@ def test_both_clients_say_the_same(cloud: CloudUnderTest, client: Client) -> Non
                 [event async for event in other.events(job.id)],
                 await other.tree(job.id),
                 await other.predict(job.id, PATIENT),
+                await other.predict_many(job.id, [PATIENT, PATIENT]),
+                await other.model_card(job.id),
                 await other.ledger(job.id),
                 (await other.audit(job.id))[:20],
                 (await other.dossier("open"))["study"],
