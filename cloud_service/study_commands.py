@@ -14,7 +14,7 @@ import typer
 
 from cloud_service.growing_options import CriterionName
 from cloud_service.places import Folder
-from cloud_service.study_files import read_contract, read_json, read_schema
+from cloud_service.study_files import read_contract, read_json, read_mapping, read_schema
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -84,6 +84,10 @@ def create_study(
     contract: Annotated[
         Path | None,
         typer.Option(help="A data contract (privet data merge), from which the schema is derived."),
+    ] = None,
+    fhir: Annotated[
+        Path | None,
+        typer.Option(help="A FHIR mapping (privet agent fhir draft), by which clinical systems ask its trees."),
     ] = None,
     file: Annotated[
         Path | None,
@@ -158,6 +162,7 @@ def create_study(
         "question": question,
         "schema": None if schema is None else read_schema(schema),
         **read_contract(contract),
+        **read_mapping(fhir),
         "purpose": purpose,
         "legal_basis": legal_basis,
         "members": hospital or None,

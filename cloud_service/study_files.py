@@ -27,6 +27,11 @@ def read_schema(path: Path) -> Any:
     return document["schema"] if isinstance(document, dict) and "schema" in document else document
 
 
+def read_mapping(path: Path | None) -> dict[str, Any]:
+    """The FHIR mapping of a file, as a rule of a study."""
+    return {} if path is None else {"fhir": read_json(path, "Name the file with the FHIR mapping.")}
+
+
 def read_contract(path: Path | None) -> dict[str, Any]:
     """The contract of a file, and the schema that it stands for."""
     if path is None:

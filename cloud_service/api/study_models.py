@@ -14,6 +14,7 @@ from shared.ids import ID_PATTERN
 from shared.protocol.plain_words import words_of
 from shared.wire.base import MAX_INTEGER
 from shared.wire.contract import DataContract
+from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.manifest import (
     MAX_AGENTS,
     MAX_ATTRIBUTES,
@@ -104,6 +105,12 @@ class StudyIn(BaseModel):
         DataContract | None,
         Field(description="How texts become values; the schema must be the one it stands for"),
     ] = None
+    fhir: Annotated[
+        FhirMapping | None,
+        Field(
+            description="How FHIR resources of clinical systems become records that its trees are asked with"
+        ),
+    ] = _RULES.fhir
     tallies: Annotated[
         list[TallyKind] | None,
         Field(min_length=1, description="What jobs may count besides growing trees; by default nothing"),

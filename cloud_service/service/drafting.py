@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from shared.errors import InputError
 from shared.wire.base import describe
 from shared.wire.contract import DataContract
+from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, KeyMode, Profile, SchemaSpec
 from shared.wire.noise import NoiseSpec
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start, StudyDocument
@@ -74,6 +75,7 @@ class StudyRules:
     open_empty: bool | None = None
     max_records: int | None = None
     contract: DataContract | None = None
+    fhir: FhirMapping | None = None
     tallies: Sequence[TallyKind] | None = None
     expires: int | None = None
 

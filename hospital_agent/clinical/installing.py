@@ -18,6 +18,7 @@ from hospital_agent.clinical.services import Clinical, load_services
 from hospital_agent.clinical_settings import ClinicalSection
 from hospital_agent.ehr import ClinicalServers
 from shared.errors import InputError
+from shared.wire.fhir_mapping import FhirMapping
 
 _PAGE = "/house/models/{model}"
 _CARD = "/v1/models/{model}/card"
@@ -29,16 +30,17 @@ def install(
     settings: ClinicalSection,
     *,
     pages: bool,
+    signed: Callable[[str], FhirMapping | None] = lambda _study: None,
     now: Callable[[], float] = time.time,
 ) -> Clinical | None:
     """Answer clinical systems too, if the settings name a file of services.
 
-    Args: pages: whether people are shown models here. now: Unix seconds.
+    Args: pages: whether people are shown models here. signed: the mapping in a study's document. now: Unix seconds.
     Raises: InputError: a file that cannot be used, or clients without the address that their tokens must name.
     """
     if settings.services is None:
         return None
-    clinical = load_services(settings.services)
+    clinical = load_services(settings.services, signed)
     if clinical.clients and not settings.public_url:
         raise InputError(
             "clients need the address that their tokens name",

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -112,26 +112,44 @@ class ServicesFile(_Model):
 
 @dataclass(frozen=True, slots=True)
 class Clinical:
-    """The file, read: services by id, mapping readers by study, clients by issuer."""
+    """The file, read: services by id, mapping readers by study, clients by issuer.
+
+    `signed`: the mapping in a study's document, which is asked for where the file names none of the hospital's own.
+    """
 
     services: Mapping[str, Service]
     readers: Mapping[str, MappingReader] = field(repr=False)
     clients: Mapping[str, Client] = field(repr=False)
+    signed: Callable[[str], FhirMapping | None] = field(default=lambda _study: None, repr=False)
+    _signed_readers: dict[str, MappingReader] = field(default_factory=dict, repr=False)
 
     def reader(self, study: str) -> MappingReader:
         """The mapping of a study. Raises: InputError: there is none."""
-        found = self.readers.get(study)
+        found = self.readers.get(study) or self._signed_readers.get(study)
+        if found is None:
+            found = self._signed(study)
         if found is None:
             raise InputError(
                 "no FHIR mapping for it here",
                 where=f"study {study}",
-                remedy="Name one under [[mappings]] in the file of clinical services.",
+                remedy="Name one under [[mappings]] in the file of clinical services; the study's document has none.",
             )
         return found
 
+    def _signed(self, study: str) -> MappingReader | None:
+        """A document is never changed, so that its mapping is read once."""
+        mapping = self.signed(study)
+        if mapping is None:
+            return None
+        reader = MappingReader.of(mapping, path_compiler(f"study {study}"))
+        return self._signed_readers.setdefault(study, reader)
 
-def load_services(path: Path) -> Clinical:
-    """The file and the mappings it names. Raises: InputError: all that is wrong, by place."""
+
+def load_services(path: Path, signed: Callable[[str], FhirMapping | None] = lambda _study: None) -> Clinical:
+    """The file and the mappings it names. Args: signed: the mapping in a study's document.
+
+    Raises: InputError: all that is wrong, by place.
+    """
     raw = read_file(path, max_bytes=_MAX_FILE_BYTES, remedy="Correct clinical.services in the settings.")
     try:
         document = ServicesFile.model_validate(tomllib.loads(raw.decode()))
@@ -147,6 +165,7 @@ def load_services(path: Path) -> Clinical:
         {one.id: one for one in document.services},
         readers,
         {one.iss: located(one) for one in document.clients},
+        signed,
     )
 
 

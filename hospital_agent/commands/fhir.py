@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from hospital_agent.commands.arguments import Folder
-from hospital_agent.commands.predicting import contract_in, open_shelf
+from hospital_agent.commands.predicting import contract_in, mapping_in, open_shelf
 from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
@@ -106,7 +107,7 @@ def _check_services(folder: Path) -> Report:
             where="setting clinical.services",
             remedy="Name a file of services there; see docs/guides/clinical-systems.md.",
         )
-    clinical = load_services(settings.services)
+    clinical = load_services(settings.services, partial(mapping_in, folder))
     services = [_service(folder, clinical, name) for name in clinical.services]
     clients = [{"iss": name} for name in clinical.clients]
     lines = [

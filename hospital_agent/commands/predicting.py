@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hospital_agent.models import Record, Shelf
     from shared.contract.asking import AskedReader
     from shared.wire.contract import DataContract
+    from shared.wire.fhir_mapping import FhirMapping
 
 models = typer.Typer(help="List, show, export and remove finished trees.", no_args_is_help=True)
 
@@ -186,6 +187,14 @@ def contract_in(folder: Path, study: str) -> DataContract | None:
 
     with Journal.open(folder) as journal:
         return studies.contract_of(journal, study)
+
+
+def mapping_in(folder: Path, study: str) -> FhirMapping | None:
+    """The FHIR mapping of a study that the agent in a folder was shown; None where it has none."""
+    from hospital_agent.journal import Journal, studies
+
+    with Journal.open(folder) as journal:
+        return studies.mapping_of(journal, study)
 
 
 def open_shelf(folder: Path) -> Shelf:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
@@ -17,6 +18,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.jobs import status_document
+from hospital_agent.commands.predicting import mapping_in
 from hospital_agent.commands.protecting import UNPROTECTED
 from hospital_agent.commands.serving_desk import desk_in
 from hospital_agent.files import read_file
@@ -83,7 +85,9 @@ def run(
     if local.pages:
         install(app, House(folder, desk, lambda: status_document(folder), version("privet"), token))
     with numbered("A023"):
-        clinical.install(app, folder, settings.clinical, pages=local.pages)
+        clinical.install(
+            app, folder, settings.clinical, pages=local.pages, signed=partial(mapping_in, folder)
+        )
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)

@@ -14,6 +14,7 @@ from typing import Any, Final
 from hospital_agent.journal.store import Journal
 from shared.errors import InputError
 from shared.wire.contract import DataContract
+from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.study import SignedStudy, StudyDocument
 
 _COLUMNS: Final = "study, sha256, signed, answer, code, reason, answered, closed, begun, learned"
@@ -78,6 +79,12 @@ def contract_of(journal: Journal, study_id: str) -> DataContract | None:
     """The data contract of a study's document, which binds every job of the study; None where it has none."""
     entry = study(journal, study_id)
     return None if entry is None else entry.document.contract
+
+
+def mapping_of(journal: Journal, study_id: str) -> FhirMapping | None:
+    """The FHIR mapping of a study's document; None where it has none."""
+    entry = study(journal, study_id)
+    return None if entry is None else entry.document.fhir
 
 
 def study(journal: Journal, study_id: str) -> StudyEntry | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
+from shared.contract.fhir_checking import check_mapping
 from shared.contract.schema import schema_of_contract
 from shared.crypto import identity
 from shared.crypto.certificates import Role
@@ -75,6 +76,8 @@ def check_texts(document: StudyDocument) -> None:
             where="contract",
             remedy="Leave the schema out, and have it derived from the contract (--contract).",
         )
+    if document.fhir is not None:
+        check_mapping(document.fhir, schema)
 
 
 def sign_answer(answer: StudyAnswer, signer: Signer) -> SignedAnswer:

@@ -11,6 +11,7 @@ from typing import Final
 
 from shared.protocol.contract_words import contract_words
 from shared.protocol.expiry import day_of
+from shared.protocol.fhir_words import fhir_words
 from shared.protocol.growing_words import NOTHING_MORE, NOTHING_MORE_SHARED
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import TALLY_WORDS
@@ -84,6 +85,7 @@ def words_of(document: StudyDocument, own: str = "") -> list[str]:
         _members(document),
         _records(document),
         *contract_words(document.contract),
+        *fhir_words(document.fhir),
         *(f"What leaves, with {_NAMES[p]}: {_LEAVES[p]}" for p in document.profiles),
         _compute_parties(document, own),
         *(f"Learned at most, with {_NAMES[p]}: {_learned(document, p)}" for p in document.profiles),

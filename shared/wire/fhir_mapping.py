@@ -72,9 +72,9 @@ class Bins(WireModel):
 
 
 class MappedAttribute(WireModel):
-    """Where one attribute of the study comes from.
+    """Where one attribute of the study comes from. `description`: for people.
 
-    `description`: for people. `codes`: any of them, of an Observation's, Condition's or order's code. `component`: of an Observation, the part
+    `codes`: any of them, of an Observation's, Condition's or order's code. `component`: of an Observation, the part
     with one of these codes. `link`, `questionnaire`: the item of a QuestionnaireResponse, and the only questionnaire
     that counts. `path`: FHIRPath on each resource that counts, for `take` "path". `unit`: UCUM; a quantity in another
     unit is refused unless `conversions` lists it; `decimals`: to which a number is rounded. `values`, `bins`: to the

@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import Base64Url, Count, Hex32, Hex64, Id, WireModel, is_absent
 from shared.wire.contract import DataContract
+from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.manifest import (
     MAX_AGENTS,
     MAX_ATTRIBUTES,
@@ -51,8 +52,9 @@ class StudyDocument(WireModel):
     least so; `max_...`: at most (`max_depth` None: any). `noise`: each job has at least so much. `compute_parties`,
     `result_parties`: of secret jobs; None for whom the job names. `shared_result`, `open_empty`: whether they may.
     `start` "approved": no job before every invited hospital has approved. `contract`: how each hospital's texts become
-    the schema's values; the schema is the one it stands for (`shared.contract.schema`). `tallies`: what jobs
-    may count besides growing trees; None for nothing. Times: Unix seconds.
+    the schema's values; the schema is the one it stands for (`shared.contract.schema`). `fhir`: how resources of
+    clinical systems become records that its trees are asked with. `tallies`: what jobs may count besides growing trees;
+    None for nothing. Times: Unix seconds.
     """
 
     v: Literal[1] = 1
@@ -86,6 +88,7 @@ class StudyDocument(WireModel):
     open_empty: bool = False
     max_records: Annotated[int | None, Field(ge=1, le=MAX_RECORDS, exclude_if=is_absent)] = None
     contract: Annotated[DataContract | None, Field(exclude_if=is_absent)] = None
+    fhir: Annotated[FhirMapping | None, Field(exclude_if=is_absent)] = None
     tallies: Annotated[list[TallyKind] | None, Field(min_length=1, exclude_if=is_absent)] = None
     created: Moment
     expires: Moment

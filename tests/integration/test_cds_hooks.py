@@ -381,6 +381,23 @@ def test_clients_need_the_address_that_tokens_name(tmp_path: Path) -> None:
         clinical.install(app, tmp_path, ClinicalSection(services=path), pages=True)
 
 
+def test_the_mapping_of_a_study_answers_where_the_hospital_has_none_of_its_own(tmp_path: Path) -> None:
+    path = ward.services_file(tmp_path, MODEL.id, STUDY)
+    path.write_text(path.read_text().split("[[services]]", 1)[1].join(["[[services]]", ""]))
+    mapping = clinical.parse_mapping(tmp_path / "mapping.json")
+    library = Library(Shelf(tmp_path / "models", MEMBERS.identities["h1"].public, MEMBERS.root))
+    library.shelf.put(MODEL, MEMBERS.identities["h1"])
+    for signed, status in ((None, 503), (mapping, 200)):
+        app = create_app(library, dict, None)
+        section = ClinicalSection(services=path, public_url=BASE)
+        asked = [] if signed is None else [signed]
+        clinical.install(
+            app, tmp_path, section, pages=True, signed=lambda _: next(iter(asked), None), now=lambda: NOW
+        )  # noqa: B023
+        client = TestClient(app, base_url="http://127.0.0.1:8711")
+        assert client.post(VIEW, json=ward.question()).status_code == status
+
+
 def test_feedback_is_kept_without_words_and_without_a_patient(tmp_path: Path) -> None:
     one = opened(tmp_path)
     cards = [check_cards(one.ask().json())[0]["uuid"] for _ in range(3)]
