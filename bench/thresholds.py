@@ -1,7 +1,7 @@
 """What thresholds on a fine grid cost: `python -m bench.thresholds`, level by level.
 
 Random numbers on a grid and a class that depends on two of them with some noise. Counting and growing are the
-product's, of one hospital; ciphertexts and bytes are those of one hospital's contribution, as the cloud reckons them beforehand.
+product's, of one hospital; ciphertexts and bytes are those of its contribution, as the cloud reckons them beforehand.
 """
 
 from __future__ import annotations
