@@ -221,6 +221,9 @@ def test_what_is_saved_can_be_read_elsewhere(tab: Page, address: str) -> None:
     assert "<img src=x onerror=alert(1)>, 31 records" in {
         item.get("aria-label", "").partition(": ")[2] for item in root.iter()
     }
+    assert {"none", "bladder inflammation", "<img src=x onerror=alert(1)>"} <= {
+        item.text for item in root.iter()
+    }  # the legend
     for unwanted in ("class=", "style=", "var(", "tabindex", "<script", "http://127"):
         assert unwanted not in text
     with tab.expect_download() as saving:

@@ -93,9 +93,8 @@
 
     /** Room between levels: as the longest name of a branch needs, within bounds. */
     gapFor(all) {
-      this.measure.font = "12px system-ui, sans-serif";
       const names = new Set(all.map((node) => (node.branch || "").slice(0, CUT_FROM)));
-      const longest = Math.max(0, ...[...names].map((name) => this.measure.measureText(name).width));
+      const longest = Math.max(0, ...[...names].map((name) => this.widthOf(name, "12px")));
       return Math.min(Math.max(Math.ceil(longest) + GAP.bend + 4, GAP.least), GAP.most);
     }
 
@@ -211,15 +210,20 @@
       return found;
     }
 
-    cutAnew(text, room, font) {
+    /** How wide a text is drawn. */
+    widthOf(text, font) {
       this.measure.font = `${font} system-ui, sans-serif`;
+      return this.measure.measureText(text).width;
+    }
+
+    cutAnew(text, room, font) {
       const letters = Array.from(text.slice(0, CUT_FROM));
-      if (text.length <= CUT_FROM && this.measure.measureText(text).width <= room) return text;
+      if (text.length <= CUT_FROM && this.widthOf(text, font) <= room) return text;
       let low = 0;
       let high = letters.length;
       while (low < high) {
         const middle = Math.ceil((low + high) / 2);
-        if (this.measure.measureText(`${letters.slice(0, middle).join("")}…`).width <= room) low = middle;
+        if (this.widthOf(`${letters.slice(0, middle).join("")}…`, font) <= room) low = middle;
         else high = middle - 1;
       }
       return `${letters.slice(0, low).join("").trimEnd()}…`;

@@ -3,7 +3,7 @@
 
 (() => {
   const PAINT = [
-    "fill", "stroke", "stroke-width", "stroke-linecap", "paint-order", "font-size", "font-weight", "text-anchor", "opacity",
+    "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "paint-order", "font-size", "font-weight", "text-anchor", "opacity",
     "direction", "unicode-bidi",
   ];
   const FONT = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
@@ -12,11 +12,13 @@
   const PNG_SIDE = 16000;
   const PNG_AREA = 60e6;
   const FOOT = 26;
+  const LEGEND = { row: 22, swatch: 26, gap: 22, margin: 18, name: 260 };
 
   /** The picture as it is opened now, its looks written into it. */
   function svgText(picture) {
-    const { nodes, width, height } = picture;
+    const { nodes } = picture;
     const copy = picture.svg.cloneNode(true);
+    const { width, height } = legend(copy, picture);
     const paper = document.createElement("div");
     paper.className = "tree tree-paper";
     paper.append(copy);
@@ -33,6 +35,28 @@
     for (const [name, value] of Object.entries(size)) copy.setAttribute(name, value);
     copy.removeAttribute("class");
     return new XMLSerializer().serializeToString(copy).replace(NOT_IN_XML, "�");
+  }
+
+  /** The classes below the picture, as the page has them beside it. Returns the size of both together. */
+  function legend(copy, picture) {
+    const { make } = PrivetTreePicture;
+    const width = Math.max(picture.width, 320);
+    const entries = make("g");
+    let x = LEGEND.margin;
+    let y = picture.height + 6;
+    picture.nodes.document.classes.forEach((name, label) => {
+      const shown = picture.cut(name, LEGEND.name, "12px");
+      const room = LEGEND.swatch + 6 + picture.widthOf(shown, "12px") + LEGEND.gap;
+      if (x > LEGEND.margin && x + room > width) {
+        x = LEGEND.margin;
+        y += LEGEND.row;
+      }
+      const text = make("text", { x: x + LEGEND.swatch + 6, y: y + 11, "font-size": 12 }, shown);
+      entries.append(make("rect", { x, y, width: LEGEND.swatch, height: 14, fill: picture.fill(label), class: "tree-patch" }), text);
+      x += room;
+    });
+    copy.append(entries);
+    return { width, height: y + LEGEND.row };
   }
 
   /** Computed looks become attributes; what only the page needs goes. */
@@ -58,7 +82,7 @@
     const image = new Image();
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
     await image.decode();
-    const [width, height] = [picture.width, picture.height + FOOT];
+    const { width, height } = image;
     const scale = Math.min(PNG_SCALE, PNG_SIDE / Math.max(width, height), Math.sqrt(PNG_AREA / (width * height)));
     const canvas = document.createElement("canvas");
     canvas.width = Math.max(1, Math.floor(width * scale));
