@@ -390,10 +390,8 @@ def test_the_mapping_of_a_study_answers_where_the_hospital_has_none_of_its_own(t
     for signed, status in ((None, 503), (mapping, 200)):
         app = create_app(library, dict, None)
         section = ClinicalSection(services=path, public_url=BASE)
-        asked = [] if signed is None else [signed]
-        clinical.install(
-            app, tmp_path, section, pages=True, signed=lambda _: next(iter(asked), None), now=lambda: NOW
-        )  # noqa: B023
+        known: dict[str, Any] = {STUDY: signed}
+        clinical.install(app, tmp_path, section, pages=True, signed=known.get, now=lambda: NOW)
         client = TestClient(app, base_url="http://127.0.0.1:8711")
         assert client.post(VIEW, json=ward.question()).status_code == status
 
