@@ -73,8 +73,9 @@ def is_same_site(request: Request) -> bool:
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
-    origin = request.headers.get("origin", "null")
-    return origin == "null" or urlsplit(origin).netloc == request.headers.get("host", "")
+    origin, host = request.headers.get("origin", "null"), request.headers.get("host", "")
+    # Without the port, which proxies leave out of the host's name; cookies are of all ports of a host as well.
+    return origin == "null" or urlsplit(origin).hostname == urlsplit(f"//{host}").hostname
 
 
 def safe_path(given: str) -> str:

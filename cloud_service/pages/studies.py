@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -63,7 +62,9 @@ def lines_of(page: Page) -> Sequence[StudyLine]:
     """The studies that who looks may see, those that are open first."""
     seen = page.services.sight.studies(page.caller)
     views = [view for view in page.services.studies.all() if seen is None or view.id in seen]
-    lines = [_line(page, view) for view in views]
+    documents = [view.document for view in views if view.document is not None]
+    standings, now = page.services.governance.standings_of_all(documents), page.services.history.clock()
+    lines = [_line(view, standings.get(view.id, []), now) for view in views]
     return sorted(lines, key=lambda line: (line.state.kind != GOOD, line.view.id))
 
 
@@ -91,6 +92,7 @@ def study(page: Reader, study_id: str) -> Response:
     )
     document = view.document
     contract = None if document is None else document.contract
+    told = contract_words(contract)
     return page.show(
         "study.html",
         active="studies",
@@ -98,9 +100,9 @@ def study(page: Reader, study_id: str) -> Response:
         state=state_of(view, services.history.clock()),
         takes_jobs=state_of(view, services.history.clock()).kind == GOOD,
         answers=_answers(page, view),
-        rules=[] if document is None else [_paragraph(one) for one in words_of(document)],
+        rules=[] if document is None else [_paragraph(one) for one in words_of(document) if one not in told],
         contract=contract,
-        contract_words=contract_words(contract),
+        contract_words=told,
         jobs=[job_line(stored) for stored in found],
         has_more=len(found) == _JOBS,
     )
@@ -155,13 +157,12 @@ def dossier_file(page: LedgerReader, study_id: str) -> Response:
     return json_file(found, f"{study_id}.dossier.json")
 
 
-def _line(page: Page, view: StudyView) -> StudyLine:
-    said = Counter(answer.standing.state for answer in _answers(page, view))
+def _line(view: StudyView, standings: Sequence[Standing], now: int) -> StudyLine:
     return StudyLine(
         view=view,
-        state=state_of(view, page.services.history.clock()),
-        approved=said["approved"],
-        members=said.total(),
+        state=state_of(view, now),
+        approved=sum(one.state == "approved" for one in standings),
+        members=len(standings),
         expires=None if view.document is None else view.document.expires,
     )
 

@@ -6,12 +6,12 @@ Answers and consents carry their own signatures, so they are evidence whoever br
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Row
 from sqlalchemy.exc import IntegrityError
 
 from cloud_service.service import acts
@@ -242,13 +242,23 @@ class Governance:
         """Each member's last answer, by id."""
         with self.database.read() as connection:
             rows = governance.answers_of(connection, document.id)
-        last = {row.agent: row for row in rows}
-        return [
-            Standing(agent, STATE_OF[row.answer], row.code, row.reason, row.received)
-            if (row := last.get(agent)) is not None
-            else Standing(agent, PENDING)
-            for agent in document.members
-        ]
+        return _standings(document, rows)
+
+    def standings_of_all(self, documents: Iterable[StudyDocument]) -> dict[str, list[Standing]]:
+        """The same of several documents at once, by the study's id."""
+        with self.database.read() as connection:
+            rows = governance.all_answers(connection)
+        return {document.id: _standings(document, rows.get(document.id, ())) for document in documents}
+
+
+def _standings(document: StudyDocument, rows: Iterable[Row[Any]]) -> list[Standing]:
+    last = {row.agent: row for row in rows}
+    return [
+        Standing(agent, STATE_OF[row.answer], row.code, row.reason, row.received)
+        if (row := last.get(agent)) is not None
+        else Standing(agent, PENDING)
+        for agent in document.members
+    ]
 
 
 def _record(

@@ -36,3 +36,9 @@
     }
   });
 })();
+
+// A part that keeps itself up to date waits while somebody is in it with the keyboard, and while nobody sees the page.
+document.addEventListener("htmx:beforeRequest", (event) => {
+  const part = event.detail.elt;
+  if (part.matches("[data-calm]") && (document.hidden || part.contains(document.activeElement))) event.preventDefault();
+});

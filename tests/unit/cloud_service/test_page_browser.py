@@ -88,7 +88,8 @@ def test_everything_else_leads_to_the_first_page(path: str) -> None:
         ({"origin": "null"}, True),
         ({"origin": "https://cloud.example", "host": "cloud.example"}, True),
         ({"origin": "https://cloud.example:8443", "host": "cloud.example:8443"}, True),
-        ({"origin": "https://cloud.example:1", "host": "cloud.example"}, False),
+        ({"origin": "https://cloud.example:8443", "host": "cloud.example"}, True),  # as a proxy passes it on
+        ({"origin": "https://cloud.example.evil", "host": "cloud.example"}, False),
         ({"origin": "https://evil.example", "host": "cloud.example"}, False),
     ],
 )
