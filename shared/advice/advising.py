@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,21 +85,23 @@ def advise(case: Case, wishes: Wishes | None = None) -> Advice:
 def _offer(mode: Mode, case: Case, wishes: Wishes) -> Offer:
     found = fit(mode, case, wishes)
     costs = None if found.rank == "impossible" else costs_of(mode, case)
-    return Offer(mode, found, costs, tuple(_entries(mode, case)))
+    return Offer(mode, found, costs, tuple(entries_of(terms_of_case(mode, case))))
 
 
 def costs_of(mode: Mode, case: Case) -> Costs:
     """At most, of the largest tree that the case allows."""
     if mode == "gain-ratio":
         return shares.costs_of_mode_g(case)
-    levels = shape.greatest(case)
+    levels = shape.greatest(case, terms_of_case(mode, case))
     return paillier.costs_of(case, levels) if mode == "ppsdt" else shares.costs_of_mode_i(case, levels)
 
 
-def _entries(mode: Mode, case: Case) -> Iterator[Entry]:
+def terms_of_case(mode: Mode, case: Case) -> Terms:
+    """What the forecast of a job of this mode rests on."""
     is_secret = mode != "ppsdt"
     records = min(case.records, MAX_RECORDS)
-    terms = Terms(
+    questions = list(enumerate(case.questions))
+    return Terms(
         profile=PROFILES[mode],
         hospitals=case.hospitals,
         values=case.values,
@@ -109,6 +110,8 @@ def _entries(mode: Mode, case: Case) -> Iterator[Entry]:
         max_shrinks=0 if is_secret else 1,
         threshold=None if is_secret else case.threshold,
         secret=SecretSpec(compute_parties=list(_PLACES), grid=[], max_records=records) if is_secret else None,
-        fractional=frozenset(i for i, question in enumerate(case.questions) if question.is_fractional),
+        fractional=frozenset(index for index, question in questions if question.is_fractional),
+        ordered=frozenset(
+            index for index, question in questions if case.thresholds and question.kind == "ordered"
+        ),
     )
-    return entries_of(terms)

@@ -49,7 +49,7 @@ class Line:
 class Case:
     """A job. `records`: of all hospitals together, roughly. `threshold`: hospitals that open a sum together, if any.
 
-    `max_depth` None: any depth.
+    `max_depth` None: any depth. `thresholds`: mode ppsdt splits ordered values in two, again and again.
     """
 
     hospitals: int
@@ -61,6 +61,7 @@ class Case:
     key_bits: int = 3072
     threshold: int | None = None
     line: Line = Line()
+    thresholds: bool = False
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -88,6 +89,7 @@ def case_of(
     key_bits: int = 3072,
     threshold: int | None = None,
     line: Line | None = None,
+    thresholds: bool = False,
 ) -> Case:
     """The case of a study's schema. Raises: InputError: a number that no job can have."""
     if not LEAST_HOSPITALS <= hospitals <= MAX_AGENTS:
@@ -114,6 +116,7 @@ def case_of(
         key_bits,
         threshold,
         line or Line(),
+        thresholds,
     )
 
 

@@ -1,7 +1,7 @@
 """The largest tree that depth, records and floors allow, level by level: what costs of modes A and I are made of.
 
 A node is asked only from `min_node` records on, and the nodes of one level share the records, so a level has at most
-`records / min_node` of them, however many values attributes have.
+`records / min_node` of them, however many values attributes have. The rest are the bounds of the forecast ledger.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.advice.case import Case
+from shared.protocol.disclosure import Terms, levels, nodes_at, populations_at
 from shared.wire.manifest import MAX_CELLS
 
 
@@ -26,16 +27,21 @@ class Level:
         return min(self.nodes * self.values * classes, MAX_CELLS)
 
 
-def greatest(case: Case) -> tuple[Level, ...]:
-    """Bounds of every level. A path asks the widest attributes first, which leaves the most nodes."""
-    wide, narrow = sorted(case.values, reverse=True), sorted(case.values)
-    depths = len(wide) if case.max_depth is None else min(case.max_depth, len(wide))
-    most = max(1, case.records // case.min_node)
-    levels, nodes = [], 1
-    for depth in range(depths):
-        levels.append(Level(min(nodes, most), len(wide) - depth, sum(narrow[depth:])))
-        nodes = min(nodes * max(1, wide[depth]), most)
-    return tuple(levels)
+def greatest(case: Case, terms: Terms) -> tuple[Level, ...]:
+    """Bounds of every level. A path asks the widest attributes first, which leaves the most nodes.
+
+    Args: terms: those of the forecast for this case.
+    """
+    narrow, most = sorted(case.values), max(1, case.records // case.min_node)
+    found, nodes = [], 0
+    for depth in range(levels(terms)):
+        if nodes < most:
+            nodes = min(nodes_at(terms, depth), most)
+        parts = populations_at(terms, depth) // nodes_at(terms, depth) if terms.fractional else 1
+        # An attribute that is split at thresholds stays open below them.
+        left = narrow if terms.ordered else narrow[depth:]
+        found.append(Level(nodes * parts, len(left), sum(left)))
+    return tuple(found)
 
 
 def of_nodes(case: Case, nodes: Sequence[int]) -> tuple[Level, ...]:

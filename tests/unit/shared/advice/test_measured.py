@@ -8,6 +8,7 @@ from statistics import median
 import pytest
 
 from shared.advice import paillier, shape, shares
+from shared.advice.advising import costs_of, terms_of_case
 from shared.advice.case import Case, Line, Question
 from shared.tree.counting import count_rows
 from shared.tree.frontier import NodeQuery
@@ -72,7 +73,7 @@ def test_mode_g(rows: int, columns: int, height: int, seconds: float, megabytes:
 
 def test_mode_i_where_nothing_but_its_depth_stops_the_tree() -> None:
     case = lists(100_000, [5] * 20, 4, 6)
-    found = shares.costs_of_mode_i(case, shape.greatest(case))
+    found = costs_of("id3", case)
     assert found.sent_bytes / 1e6 == pytest.approx(6510, rel=0.06)
     assert found.rounds == pytest.approx(556, rel=0.15)
     assert found.working_seconds - BEGIN_SECONDS == pytest.approx(41, rel=0.1)
@@ -114,7 +115,7 @@ def test_bounds_hold_for_trees_of_public_records() -> None:
         asked = cells_asked(reference)
         values = [len(attribute.values) for attribute in reference.schema.attributes]
         case = lists(len(reference.rows), values, reference.schema.class_count, 8)
-        bounds = [level.cells(case.classes) for level in shape.greatest(case)]
+        bounds = [level.cells(case.classes) for level in shape.greatest(case, terms_of_case("ppsdt", case))]
         assert len(asked) <= len(bounds), name
         assert all(cells <= bound for cells, bound in zip(asked, bounds, strict=False)), name
         assert asked[0] == bounds[0], name
