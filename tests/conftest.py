@@ -32,6 +32,7 @@ __all__ = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers' own hook reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, tests of one module of `tests/integration` stay together: what they share is made once."""
     for item in items:
