@@ -26,6 +26,8 @@ from shared.web.texts import text
 FORMAT: Final = "privet-tree-view/1"
 TABLE_ROWS: Final = 200
 """Rows of the table that the server writes; the script adds the others, so that pages of large trees stay small."""
+DRAWN_PLACES: Final = 20_000
+"""No picture of a larger tree: its document alone would be megabytes."""
 _SIGNS: Final = ("<= ", "> ", "= ", "!= ")
 
 
@@ -85,6 +87,11 @@ class TreeView:
     def size(self) -> int:
         """Number of places."""
         return len(self.subject.places)
+
+    @property
+    def is_drawable(self) -> bool:
+        """Whether a browser can be given the picture."""
+        return self.size <= DRAWN_PLACES
 
     @property
     def shows_records(self) -> bool:

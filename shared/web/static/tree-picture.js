@@ -11,6 +11,7 @@
   const INNER = WIDTH - 28;
   const FIRST_LOOK = 16;
   const STEP = 1.25;
+  const MOST_SHOWN = 4000; // more would make the page slow, and nobody could read it
   const CUT_FROM = 240; // letters that are measured at most; nothing longer fits a box
 
   function make(tag, attributes = {}, ...inside) {
@@ -322,9 +323,14 @@
       this.keepingInPlace(node, () => this.draw());
     }
 
+    /** Open these places, or all, from the root on. Returns whether that was all: a picture holds so many only. */
     openAll(places = this.nodes.all.map((node) => node.place)) {
-      for (const place of places) if (this.nodes.all[place].kids.length) this.open.add(place);
+      let shown = this.shown.length;
+      const left = places.map((place) => this.nodes.all[place]).filter((node) => this.isClosed(node));
+      const fits = left.filter((node) => (shown += node.kids.length) <= MOST_SHOWN);
+      for (const node of fits) this.open.add(node.place);
       this.keepingInPlace(this.current, () => this.draw());
+      return fits.length === left.length;
     }
 
     closeAll() {

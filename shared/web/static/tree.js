@@ -72,7 +72,7 @@
 
     act(name) {
       const acts = {
-        open: () => this.picture.openAll(),
+        open: () => this.say(this.picture.openAll() ? "" : this.words.too_many),
         close: () => this.picture.closeAll(),
         in: () => this.picture.frame.zoomBy(1.25),
         out: () => this.picture.frame.zoomBy(0.8),
@@ -108,12 +108,16 @@
       return PrivetTreeSave.pngBlob(this.picture);
     }
 
+    say(words) {
+      this.part("said").textContent = words;
+    }
+
     async savePng() {
-      this.part("said").textContent = "";
+      this.say("");
       try {
         PrivetTreeSave.download(await this.pngBlob(), this.fileName("png"));
       } catch {
-        this.part("said").textContent = this.words.too_large;
+        this.say(this.words.too_large);
       }
     }
 
