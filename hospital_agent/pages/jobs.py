@@ -17,7 +17,7 @@ from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import JobRow, job_row
 from hospital_agent.pages.leaving import steps_of, volumes_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.pages.stewarding import Speaking, why_not
+from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS
 from hospital_agent.people.ledgers import ledgers_of
 from hospital_agent.people.offers import offer_document
@@ -59,27 +59,40 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/jobs/{job}/{said}")
     def confirm(request: Request, job: str, said: Said) -> Response:
         """What the word means."""
-        with house.journal() as journal:
-            entry = _entry(journal, job)
-        _check_waits(entry)
-        return page(
-            request,
-            "job_answer.html",
-            active="jobs",
-            entry=entry,
-            said=said,
-            most=REASON_CHARACTERS,
-            why_not=why_not(house),
-            folder=house.folder,
-        )
+        return _confirm(request, house, job, said)
 
     @pages.post("/house/jobs/{job}/{said}")
-    def say(job: str, said: Said, fields: Fields) -> Response:
+    def say(request: Request, job: str, said: Said, fields: Fields) -> Response:
         """Journal the word; the daemon acts on it."""
-        person = speaking.prove(fields)
+        try:
+            person = speaking.prove(fields)
+        except WrongStewardError:
+            return _confirm(request, house, job, said, fields)
         with house.journal() as journal:
             _say(journal, _entry(journal, job), said, fields, person)
         return RedirectResponse(f"/house/jobs/{job}", 303)
+
+
+def _confirm(
+    request: Request, house: House, job: str, said: Said, given: Mapping[str, str] | None = None
+) -> Response:
+    """Args: given: what was typed, where name and password were wrong; it is shown again, but for the password."""
+    with house.journal() as journal:
+        entry = _entry(journal, job)
+    _check_waits(entry)
+    return page(
+        request,
+        "job_answer.html",
+        active="jobs",
+        status_code=200 if given is None else 403,
+        entry=entry,
+        said=said,
+        most=REASON_CHARACTERS,
+        why_not=why_not(house),
+        folder=house.folder,
+        given=given or {},
+        is_wrong=given is not None,
+    )
 
 
 def _say(journal: Journal, entry: JobEntry, said: Said, fields: Mapping[str, str], person: str) -> None:

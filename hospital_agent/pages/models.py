@@ -20,7 +20,7 @@ from shared.web.tree_view import TreeView
 if TYPE_CHECKING:
     from shared.export.subject import Subject
 
-_ENDINGS: Final[dict[str, tuple[str, str]]] = {
+FORMS: Final[dict[str, tuple[str, str]]] = {
     "json": ("json", "application/json"),
     "pmml": ("pmml", "application/xml"),
     "onnx": ("onnx", "application/octet-stream"),
@@ -97,7 +97,7 @@ def _about(house: House, model: Model) -> dict[str, Any]:
         "view": view,
         "why": why,
         "importance": described.get("importance"),
-        "forms": [] if view is None else list(_ENDINGS),
+        "forms": [] if view is None else list(FORMS),
     }
 
 
@@ -106,12 +106,12 @@ def _file(house: House, model: Model, form: str) -> Response:
         return _download(
             house.library.shelf.path_of(model.id).read_bytes(), f"{model.id}.json", "application/json"
         )
-    if form not in _ENDINGS:
+    if form not in FORMS:
         raise PageProblem(404, "not_found")
     from shared.export.formats import render
 
     name: FormatName = form  # type: ignore[assignment]
-    ending, media_type = _ENDINGS[form]
+    ending, media_type = FORMS[form]
     return _download(render(subject_in(house, model), name), f"{model.id}.{ending}", media_type)
 
 

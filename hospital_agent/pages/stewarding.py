@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from hospital_agent.pages.house import House
 
 
+class WrongStewardError(PageProblem):
+    """No steward has that name and password."""
+
+
 @dataclass(frozen=True, slots=True)
 class Speaking:
     """Who may speak on the pages of one agent."""
@@ -27,14 +31,15 @@ class Speaking:
     def prove(self, fields: Mapping[str, str]) -> str:
         """The name of the steward who says this.
 
-        Raises: PageProblem: wrong name or password, too many tries, or nobody may speak on the pages.
+        Raises: WrongStewardError: no such name with that password. PageProblem: too many tries, or nobody may speak
+            on the pages.
         """
         if not load_settings(self.folder).local.approve_on_page:
             raise PageProblem(403, "not_on_page")
         begun = self.throttle.begin()
         name = fields.get("person", "").strip()
         if not Stewards.of(self.folder).is_one(name, fields.get("password", "")):
-            raise PageProblem(403, "wrong_steward")
+            raise WrongStewardError(403, "wrong_steward")
         self.throttle.forgive(begun)
         return name
 

@@ -16,7 +16,7 @@ from hospital_agent.pages.background import Background
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.pages.stewarding import Speaking, why_not
+from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers
 from hospital_agent.people.narrowing import narrower
 from shared.errors import InputError
@@ -116,18 +116,28 @@ def add(pages: FastAPI, house: House) -> None:
         return _confirm(request, house, _found(house, study)[0], action)
 
     @pages.post("/house/studies/{study}/{action}")
-    def say(study: str, action: Action, fields: Fields) -> Response:
+    def say(request: Request, study: str, action: Action, fields: Fields) -> Response:
         """Sign it and let the agent bring it to the cloud."""
-        _say(house, speaking, study, action, fields)
+        try:
+            person = speaking.prove(fields)
+        except WrongStewardError:
+            return _confirm(request, house, _found(house, study)[0], action, fields)
+        _say(house, person, study, action, fields)
         return RedirectResponse(f"/house/studies/{study}", 303)
 
 
-def _confirm(request: Request, house: House, entry: StudyEntry, action: Action) -> Response:
+def _confirm(
+    request: Request, house: House, entry: StudyEntry, action: Action, given: Mapping[str, str] | None = None
+) -> Response:
+    """Args: given: what was typed, where name and password were wrong; it is shown again, but for the password."""
     _check_possible(entry, action, house.clock())
     return page(
         request,
         "study_answer.html",
         active="studies",
+        status_code=200 if given is None else 403,
+        given=given or {},
+        is_wrong=given is not None,
         entry=entry,
         document=entry.document,
         action=action,
@@ -140,9 +150,8 @@ def _confirm(request: Request, house: House, entry: StudyEntry, action: Action) 
     )
 
 
-def _say(house: House, speaking: Speaking, study: str, action: Action, fields: Mapping[str, str]) -> None:
-    """Raises: PageProblem: nobody who may speak, or another document than was shown."""
-    person = speaking.prove(fields)
+def _say(house: House, person: str, study: str, action: Action, fields: Mapping[str, str]) -> None:
+    """Raises: PageProblem: another document than was shown, or it was answered meanwhile."""
     with study_answers(house.folder) as desk:
         entry = kept.find(desk.journal, study)
         if fields.get("sha256") != entry.sha256 or fields.get("answer") != entry.answer.value:

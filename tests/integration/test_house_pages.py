@@ -1,0 +1,277 @@
+"""The hospital's pages over a real federation: who is let in, what they show of a real job, what a steward signs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from hospital_agent.journal import JobStatus, Journal, studies
+from hospital_agent.people.stewards import Stewards
+from shared.web.rendering import HEADERS
+from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
+from tests.support.federation import LocalFederation, local_federation
+from tests.support.house import Browser, csrf_of, serving_pages
+
+THREE = ("h1", "h2", "h3")
+TOKEN = "a token of more than thirty-two characters"
+HOSTILE = "\"><script>alert(1)</script>'&{{ 7 * 7 }}"
+ADA, PASSWORD = "Dr. Ada <b>", "four words in a row"
+PATIENT = {"nausea": "1", "lumbar pain": "1", "urine pushing": "1"}
+
+
+@dataclass
+class Open:
+    """A federation with one job that is over, and the pages of one of its hospitals."""
+
+    federation: LocalFederation
+    folder: Path
+    browser: Browser
+    job: str
+    study: str
+
+
+def hostile_schema() -> dict[str, Any]:
+    """The clinic's, with a label that would be a script where it was not escaped."""
+    labels = [HOSTILE if label == "both" else label for label in CLASSES]
+    return {**SCHEMA, "class": {"name": "diagnosis", "labels": labels}}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
+    root = tmp_path_factory.mktemp("house")
+    with local_federation(root, THREE) as federation:
+        for name, path in files(root).items():
+            federation.hospitals[name].configure(path)
+        study = federation.cloud.study(hostile_schema(), question=HOSTILE, disclosure="counts")
+        job = federation.cloud.job(study, invited=list(THREE))
+        assert {entry.status for entry in federation.wait(job, THREE).values()} == {JobStatus.COMPLETE}
+        folder = federation.hospitals["h1"].folder
+        Stewards.of(folder).with_one(ADA, PASSWORD).save()
+        with serving_pages(folder) as url, Browser(url) as browser:
+            yield Open(federation, folder, browser, job, study)
+
+
+def files(root: Path) -> dict[str, Path]:
+    paths = {}
+    for name, rows in dealt(*THREE).items():
+        labels = [HOSTILE if label == "both" else label for label in CLASSES]
+        quoted = ['"' + label.replace('"', '""') + '"' for label in labels]
+        lines = [
+            ",".join([*NAMES, "diagnosis"]),
+            *(",".join([*map(str, r[:-1]), quoted[r[-1]]]) for r in rows),
+        ]
+        paths[name] = root / f"{name}.csv"
+        paths[name].write_text("\n".join(lines) + "\n")
+    return paths
+
+
+def pages_of(opened: Open) -> list[str]:
+    job, study = opened.job, opened.study
+    return [
+        "/",
+        "/house/studies",
+        f"/house/studies/{study}",
+        f"/house/studies/{study}/approve",
+        "/house/jobs",
+        f"/house/jobs/{job}",
+        "/house/models",
+        f"/house/models/{job}",
+        f"/house/models/{job}/try",
+        "/house/records",
+        "/house/policy",
+    ]
+
+
+def test_every_page_is_whole_and_shows_no_label_as_a_script(opened: Open) -> None:
+    for path in pages_of(opened):
+        answer = opened.browser.http.get(path)
+        assert answer.status_code == 200, path
+        assert {name: answer.headers[name] for name in HEADERS} == HEADERS, path
+        assert answer.text.count("<h1>") == 1, path
+        assert "alert(1)</script>" not in answer.text, path
+        assert "49" not in re.sub(
+            r"[0-9a-f]{12,}|\d\d:\d\d", "", answer.text.partition("<h1>")[2].partition("</h1>")[0]
+        )
+
+
+def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> None:
+    told = opened.browser.get(f"/house/jobs/{opened.job}")
+    with Journal.open(opened.folder) as journal:
+        records = [r for r in journal.audit_records() if r.get("job") == opened.job]
+    sent = sum(record["kind"] == "sent" for record in records)
+    assert sent >= 4
+    assert told.count(">left</span>") == sent
+    asked = next(record["slots"] for record in records if record.get("type") == "round_open")
+    assert f"Encrypted and masked counts for the {asked} cells" in told
+    assert all(record["sha256"][:12] in told for record in records if record["kind"] == "sent")
+
+
+def test_the_ledger_is_the_commands(opened: Open) -> None:
+    answer = opened.browser.http.get(f"/house/jobs/{opened.job}/files/ledger.json")
+    document = json.loads(answer.text)
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert document["job"] == opened.job
+    assert {entry["party"] for entry in document["fact"]["entries"]} >= {"cloud", "hospital"}
+
+
+def test_a_patient_is_answered_as_by_the_api(opened: Open) -> None:
+    form = f"/house/models/{opened.job}/try"
+    fields = {f"a{NAMES.index(name)}": value for name, value in PATIENT.items()}
+    told = opened.browser.post(form, form, 200, **fields).text
+    asked = {"model": opened.job, "record": PATIENT}
+    answer = opened.browser.http.post("/predict", json=asked).json()["predictions"][0]
+    shown = re.search(r'id="answer-heading">.*?<strong>(.*?)</strong>', told)
+    assert shown is not None
+    assert html.unescape(shown[1]) == answer["class"]
+    assert f"{100 * answer['probability']:.0f} %" in told
+    lit = re.search(r'data-tree-lit="([\d ]*)"', told)
+    assert lit is not None
+    assert len(lit[1].split()) == len(answer["steps"]) + 1
+
+
+def test_a_patient_of_whom_nothing_is_known_is_not_covered(opened: Open) -> None:
+    form = f"/house/models/{opened.job}/try"
+    told = opened.browser.post(form, form, 200).text
+    assert "Not covered." in told
+    assert "Not known:" in told
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:8711"}, 403),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "[::1]:9"}, 200),
+    ],
+)
+def test_only_this_machine_is_answered(opened: Open, headers: dict[str, str], status: int) -> None:
+    assert opened.browser.http.get("/", headers=headers).status_code == status
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "none"},
+    ],
+)
+def test_a_form_of_another_site_changes_nothing(opened: Open, headers: dict[str, str]) -> None:
+    token = csrf_of(opened.browser.get("/house/records"))
+    answer = opened.browser.http.post("/house/records", data={"csrf": token}, headers=headers)
+    assert answer.status_code == 403
+    assert "page of another site" in answer.text
+
+
+@pytest.mark.parametrize("given", [None, "", "0" * 64])
+def test_a_form_that_no_page_gave_changes_nothing(opened: Open, given: str | None) -> None:
+    data = {} if given is None else {"csrf": given}
+    answer = opened.browser.http.post("/house/records", data=data)
+    assert answer.status_code == 403
+    assert "has grown old" in answer.text
+
+
+def test_a_form_of_another_browser_changes_nothing(opened: Open) -> None:
+    with Browser(opened.browser.url) as other:
+        token = csrf_of(other.get("/house/records"))
+    opened.browser.get("/house/records")
+    assert opened.browser.http.post("/house/records", data={"csrf": token}).status_code == 403
+
+
+def test_with_a_token_a_browser_signs_in_once_and_out_again(opened: Open) -> None:
+    with serving_pages(opened.folder, TOKEN) as url, Browser(url) as browser:
+        asked = browser.http.get("/house/jobs")
+        assert (asked.status_code, asked.headers["location"]) == (303, "/house/sign-in?next=%2Fhouse%2Fjobs")
+        assert browser.http.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 303
+        assert browser.http.get("/assets/privet.css").status_code == 200
+        form = asked.headers["location"]
+        before = browser.http.cookies["privet_house"]
+        browser.post("/house/sign-in", form, 401, token="wrong")
+        signed = browser.post("/house/sign-in", form, token=TOKEN)
+        assert signed.headers["location"] == "/house/jobs"
+        assert {"HttpOnly", "SameSite=strict"} <= set(signed.headers["set-cookie"].split("; "))
+        assert browser.http.cookies["privet_house"] != before
+        assert "Jobs" in browser.get("/house/jobs")
+        assert httpx.get(f"{url}/status", cookies=dict(browser.http.cookies)).status_code == 401
+        browser.post("/house/sign-out", "/house/jobs")
+        assert browser.http.get("/house/jobs").status_code == 303
+
+
+def test_a_wrong_token_is_not_guessed_on(opened: Open) -> None:
+    with serving_pages(opened.folder, TOKEN) as url, Browser(url) as browser:
+        for _ in range(5):
+            browser.post("/house/sign-in", "/house/sign-in", 401, token="guess")
+        browser.post("/house/sign-in", "/house/sign-in", 429, token=TOKEN)
+
+
+def test_a_steward_declines_approves_and_withdraws_and_the_agent_tells_the_cloud(opened: Open) -> None:
+    study = opened.study
+    page = f"/house/studies/{study}"
+
+    def say(word: str, **fields: str) -> None:
+        form = f"{page}/{word}"
+        opened.browser.post(form, form, person=ADA, password=PASSWORD, **fields)
+
+    def arrived(answer: str) -> bool:
+        shown = opened.federation.cloud.people.get(f"/v1/studies/{study}").json()
+        return next(one["answer"] for one in shown["answers"] if one["hospital"] == "h1") == answer
+
+    form = f"{page}/decline"
+    wrong = opened.browser.post(form, form, 403, person=ADA, password="x", reason="because").text
+    assert "because" in wrong
+    assert "No steward of this hospital has that name" in wrong
+    say("decline", code="legal", reason="no basis <yet>")
+    opened.federation.until(lambda: arrived("declined"))
+    assert "no basis &lt;yet&gt;" in opened.browser.get(page)
+    say("approve")
+    opened.federation.until(lambda: arrived("approved"))
+    say("withdraw", code="ethics")
+    opened.federation.until(lambda: arrived("withdrawn"))
+    with Journal.open(opened.folder) as journal:
+        said = [(r["kind"], r.get("person")) for r in journal.audit_records() if "person" in r]
+        entry = studies.study(journal, study)
+    assert said == [("study_declined", ADA), ("study_approved", ADA), ("study_withdrawn", ADA)]
+    assert entry is not None
+    assert (entry.answer, entry.code) == (studies.StudyState.WITHDRAWN, "ethics")
+
+
+def test_another_document_than_was_shown_is_not_signed(opened: Open) -> None:
+    form = f"/house/studies/{opened.study}/approve"
+    said = {"person": ADA, "password": PASSWORD, "sha256": "0" * 64}
+    assert "not what you were shown" in opened.browser.post(form, form, 409, **said).text
+
+
+def test_nobody_answers_where_the_setting_forbids_it(opened: Open) -> None:
+    form = f"/house/studies/{opened.study}/approve"
+    shown = opened.browser.get(form)
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown))
+    settings = opened.folder / "agent.toml"
+    before = settings.read_text()
+    settings.write_text(before.replace("[local]\n", "[local]\napprove_on_page = false\n"))
+    try:
+        assert "privet agent studies approve" in opened.browser.get(form)
+        answer = opened.browser.http.post(form, data={**fields, "person": ADA, "password": PASSWORD})
+        assert answer.status_code == 403
+        assert "local.approve_on_page" in answer.text
+    finally:
+        settings.write_text(before)
+
+
+def test_parts_that_look_again_say_nothing_while_nothing_changes(opened: Open) -> None:
+    told = opened.browser.get("/")
+    place = re.search(r'hx-get="(/house/now\?seen=\w+)"', told)
+    assert place is not None
+    assert opened.browser.http.get(place[1]).status_code == 204
+    assert opened.browser.http.get("/house/now?seen=other").status_code == 200
