@@ -47,6 +47,7 @@ class Open:
 
 JOB = "/jobs/{job_id}"
 STUDY = "/studies/{study_id}"
+DRAFT = "/studies/new/{draft_id}"
 STREAMS = (JOB + "/live",)
 """Answers without an end, of which only the beginning is looked at."""
 TABLE: Mapping[tuple[str, str], Row | Open] = {
@@ -70,6 +71,14 @@ TABLE: Mapping[tuple[str, str], Row | Open] = {
     ("GET", STUDY + "/contract"): Row(EVERYBODY, 404, 404),  # it has none
     ("GET", STUDY + "/dossier"): Row("CSAU", 200, 404),
     ("GET", STUDY + "/dossier.json"): Row("CSAU", 200, 404),
+    # a new study, step by step; no draft of anybody has this id
+    ("GET", "/studies/new"): Row("C", 200, 403),
+    ("POST", "/studies/new"): Row("C", 422, 403),
+    ("GET", DRAFT + "/{step}"): Row("C", 404, 403),
+    ("POST", DRAFT + "/{step}"): Row("C", 404, 403),
+    ("POST", DRAFT + "/compare"): Row("C", 404, 403),
+    ("POST", DRAFT + "/create"): Row("C", 404, 403),
+    ("POST", DRAFT + "/delete"): Row("C", 303, 403),
     ("GET", "/jobs"): Row(EVERYBODY, 200, 200),
     ("GET", "/people"): Row("OU", 200, 403),
     ("GET", "/audit"): Row("U", 200, 403),
@@ -113,7 +122,7 @@ class World:
         self, who: str, method: str, path: str, fields: Mapping[str, str] | None = None
     ) -> httpx2.Response:
         """A page or a form as somebody asks for it."""
-        asked = path.format(job_id=self.job, study_id="study", form="json")
+        asked = path.format(job_id=self.job, study_id="study", form="json", draft_id="0" * 32, step="rules")
         browser = self.browsers[who]
         if method == "POST":
             return browser.post(asked, fields or {})
