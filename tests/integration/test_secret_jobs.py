@@ -182,6 +182,21 @@ def test_mode_id3_collapses_what_it_has_opened(federation: LocalFederation, tmp_
     assert {model.tree_sha256 for model in outcome.models.values()} == {merged(whole).sha256}
 
 
+@pytest.mark.long
+def test_weights_that_no_table_holds_end_the_job_and_say_what_would_fit(
+    federation: LocalFederation, tmp_path: Path
+) -> None:
+    """How many records there are is known with the roster only."""
+    made = files(tmp_path)
+    for path in made.values():
+        head, *lines = filter(None, path.read_text().splitlines())
+        path.write_text("\n".join([head, *lines * 142]) + "\n")
+    weights = {"nephritis": 1000}
+    outcome = federation.run_job(SCHEMA, made, mode="id3", secret=SECRET, class_weights=weights)
+    assert outcome.statuses == {JobStatus.FAILED}
+    assert "mode I takes at most 16777 records of all members" in federation.hospitals["h1"].output.getvalue()
+
+
 def test_the_books_say_what_was_opened_and_nothing_secret_is_left(
     federation: LocalFederation, tmp_path: Path
 ) -> None:
