@@ -62,6 +62,7 @@ def address() -> Iterator[str]:
         "/lit": page(view(), lit=(0, 2, 6)),
         "/class": page(view("class")),
         "/large": page(full_tree(10, 2)),
+        "/huge": page(full_tree(12, 2)),
         "/leaf": page(TreeView(Subject.prepare(Tree(Leaf(1)), SCHEMA, "class", Origin()))),
     }
     with served(pages) as url:
@@ -254,6 +255,14 @@ def test_large_trees_begin_small_and_draw_fast(
     assert tab.locator("[data-tree-rule]").count() == 100
     tab.locator("[data-tree-do=more]").click()
     assert tab.locator("[data-tree-rule]").count() == 200
+
+
+@pytest.mark.long
+def test_a_picture_opens_no_more_than_it_can_show(tab: Page, address: str) -> None:
+    tab.goto(f"{address}/huge")
+    tab.locator("[data-tree-do=open]").click()
+    assert shown(tab) == 3999
+    assert "more places than one picture can show" in tab.locator("[data-tree-said]").inner_text()
 
 
 @pytest.mark.long

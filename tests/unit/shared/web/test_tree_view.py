@@ -117,6 +117,14 @@ def test_large_trees_keep_their_pages_small() -> None:
     assert len(text) < 160_000
 
 
+def test_a_tree_that_no_browser_can_draw_has_its_table_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.web.tree_view.DRAWN_PLACES", 5)
+    text = page(view())
+    assert "This tree has 6 places, too many for a picture" in text
+    assert "data-tree-document" not in text
+    assert text.count("<tr data-row=") == 6
+
+
 def test_hostile_names_stay_names() -> None:
     values = tuple(text for text in HOSTILE if text.strip())
     schema = Schema.create(
