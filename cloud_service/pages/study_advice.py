@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,8 +16,9 @@ from cloud_service.service.services import Services
 from shared.advice.advising import Advice, Offer, advise
 from shared.advice.case import Line, case_of
 from shared.advice.fitting import Mode, Wishes
-from shared.advice.words import duration_text, number_text, size_text
+from shared.advice.words import duration_text, entry_text, number_text, party_text, size_text
 from shared.errors import InputError
+from shared.protocol.disclosure import Entry
 from shared.wire.manifest import SchemaSpec
 
 _LEAST_KEY_BITS: Final = 2048
@@ -99,8 +101,17 @@ def _offer(offer: Offer) -> OfferView:
         forbids=offer.fit.forbids,
         against=offer.fit.against,
         mind=offer.fit.speaks_for + offer.fit.mind,
-        learned={f"{who[0].upper()}{who[1:]}": what for who, what in offer.learned.items()},
+        learned=learned_of(offer.entries),
     )
+
+
+def learned_of(entries: Sequence[Entry]) -> dict[str, list[str]]:
+    """Who learns what at most, in words."""
+    told: dict[str, list[str]] = {}
+    for entry in entries:
+        who = party_text(entry)
+        told.setdefault(f"{who[0].upper()}{who[1:]}", []).append(entry_text(entry))
+    return told
 
 
 def advice_of(page: Page, values: Values, reading: Reading) -> AdviceView | None:
@@ -113,9 +124,9 @@ def advice_of(page: Page, values: Values, reading: Reading) -> AdviceView | None
         case = case_of(
             schema,
             hospitals=len(values.values("members")),
-            records=_whole(values.value("records")),
-            max_depth=_whole(values.value("max_depth")) or None,
-            min_node=_whole(values.value("min_node")) or 1,
+            records=whole(values.value("records")),
+            max_depth=whole(values.value("max_depth")) or None,
+            min_node=whole(values.value("min_node")) or 1,
             key_bits=bits,
             threshold=threshold,
             line=Line(_real(values.value("round_trip_ms"), 30.0), _real(values.value("megabits"), 50.0)),
@@ -140,7 +151,8 @@ def _schema(described: Described | None) -> SchemaSpec | None:
         return None
 
 
-def _whole(said: str) -> int:
+def whole(said: str) -> int:
+    """A number as a person types it; 0 for none."""
     return int(said) if said.strip().isascii() and said.strip().isdigit() and len(said) <= 15 else 0
 
 

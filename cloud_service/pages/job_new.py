@@ -1,0 +1,220 @@
+"""A new job under a study: who has approved, what is still missing, what it costs and shows, and the start.
+
+The form is checked first and started then; it carries a key, so that a second click starts no second job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Response
+
+from cloud_service.pages.faults import page_router
+from cloud_service.pages.frame import Form, Page, form_may, page_may
+from cloud_service.pages.job_form import (
+    FIELDS,
+    HELD_OUT,
+    PRUNINGS,
+    criteria_of,
+    defaults_of,
+    placed,
+    read,
+    ways_of,
+)
+from cloud_service.pages.study_advice import key_of, learned_of, whole
+from cloud_service.pages.study_form import GENERAL, Values
+from cloud_service.pages.wording import BAD, GOOD, WAIT, Word
+from cloud_service.service.permissions import Permission
+from cloud_service.service.rates import RateLimitedError
+from cloud_service.service.refusals import ConflictError, UnknownThingError
+from cloud_service.service.studies import StudyView
+from shared.advice.advising import costs_of
+from shared.advice.case import case_of
+from shared.advice.words import duration_text, number_text, size_text
+from shared.errors import InputError, PeerError
+from shared.protocol.disclosure import forecast
+from shared.protocol.growing_words import growing_words
+from shared.protocol.key_mode_words import key_mode_words
+from shared.protocol.noise_words import noise_words
+from shared.protocol.states import CloudState
+from shared.protocol.tallies import tally_sentences
+from shared.rng import random_bytes
+from shared.web.texts import text
+from shared.wire.manifest import Manifest
+
+router = page_router()
+_UNFIT = 422
+_LEAST = 3
+_KEY_BYTES = 16
+_GROWN = 50
+_ANSWERS = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
+_MODES: dict[str, Any] = {"secret-id3": "id3", "secret-gainratio": "gain-ratio"}
+Starter = Annotated[Page, Depends(page_may(Permission.JOBS_WRITE))]
+StarterForm = Annotated[Form, Depends(form_may(Permission.JOBS_WRITE))]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A hospital of the study. `may`: whether a job may invite it; `why`: if not."""
+
+    id: str
+    state: Word
+    may: bool
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a job will cost at most, in words."""
+
+    time: str
+    sent: str
+    rounds: str
+    powers: str
+
+
+@router.get("/studies/{study_id}/jobs/new")
+def new(page: Starter, study_id: str) -> Response:
+    """The form, as strict as the study asks."""
+    return _show(page, page.services.studies.get(study_id), {})
+
+
+@router.post("/studies/{study_id}/jobs/new")
+def plan(form: StarterForm, study_id: str) -> Response:
+    """Look at a plan before it is started, change it, or start it."""
+    view, wanted = form.services.studies.get(study_id), form.value("go", default="check")
+    said = {name: form.values(name) for name in FIELDS if name in form.fields}
+    said.setdefault("invited", [])
+    if wanted == "change":
+        return _show(form, view, said)
+    reading = read(_values(form, view, said))
+    if reading.body is None:
+        return _show(form, view, said, dict(reading.faults))
+    try:
+        job = reading.body.plan()
+        if wanted != "start":
+            return _check(form, view, said, form.services.jobs.preview(view, job))
+        key = form.value("key") or None
+        begun = form.services.jobs.start(view, job, actor=form.caller.name, key=key)
+    except (InputError, PeerError, ConflictError, UnknownThingError, RateLimitedError) as error:
+        return _show(form, view, said, dict([placed(error)]))
+    return form.go(f"/jobs/{begun.stored.job.manifest.job}", done="job_created")
+
+
+def _show(
+    page: Page, view: StudyView, said: dict[str, list[str]], faults: dict[str, str] | None = None
+) -> Response:
+    found, wrong = _candidates(page, view), faults or {}
+    return page.show(
+        "job_new.html",
+        active="studies",
+        status=_UNFIT if wrong else 200,
+        view=view,
+        values=_values(page, view, said),
+        faults=wrong,
+        general=wrong.get(GENERAL, ""),
+        candidates=found,
+        obstacles=_obstacles(page, view, found),
+        ways=ways_of(view),
+        criteria=criteria_of(view),
+        tallies=[] if view.document is None else list(view.document.tallies or ()),
+        grown=_grown(page, view),
+        prunings=tuple(PRUNINGS),
+        shares=HELD_OUT,
+        fixed_parties=() if view.document is None else tuple(view.document.compute_parties or ()),
+    )
+
+
+def _check(form: Form, view: StudyView, said: dict[str, list[str]], manifest: Manifest) -> Response:
+    values = _values(form, view, said)
+    key_bits, _ = key_of(form.services)
+    federation = form.services.membership.current().federation
+    holders = 0 if federation.threshold is None else len(federation.threshold.holders)
+    noise = noise_words(manifest)
+    sentences = [
+        *tally_sentences(manifest),
+        *growing_words(manifest),
+        *([] if noise is None else noise.sentences),
+        *key_mode_words(manifest, key_bits, holders),
+    ]
+    return form.show(
+        "job_check.html",
+        active="studies",
+        view=view,
+        manifest=manifest,
+        hidden=[(name, value) for name in FIELDS for value in values.values(name)],
+        estimate=_estimate(form, manifest, values),
+        learned=learned_of(forecast(manifest).entries),
+        sentences=sentences,
+        hours=whole(values.value("invite_hours")),
+    )
+
+
+def _values(page: Page, view: StudyView, said: dict[str, list[str]]) -> Values:
+    invited = [one.id for one in _candidates(page, view) if one.may]
+    return Values(said, defaults_of(view, invited, random_bytes(_KEY_BYTES).hex()))
+
+
+def _candidates(page: Page, view: StudyView) -> list[Candidate]:
+    registered = {one.id: one for one in page.services.hospitals.all()}
+    if view.document is None:
+        return [Candidate(one, Word(text("cloud.answer.pending"), WAIT), True, "") for one in registered]
+    needed = {"approved"} if view.document.start == "approved" else {"approved", "pending"}
+    found = []
+    for one in page.services.governance.standings(view.document):
+        why = ""
+        if one.state not in needed:
+            why = text(f"cloud.start.why.{one.state}")
+        elif one.hospital not in registered or not registered[one.hospital].is_member:
+            why = text("cloud.start.why.unregistered")
+        word = Word(text(f"cloud.answer.{one.state}"), _ANSWERS[one.state])
+        found.append(Candidate(one.hospital, word, not why, why))
+    return found
+
+
+def _obstacles(page: Page, view: StudyView, candidates: Sequence[Candidate]) -> list[str]:
+    """Why no job can be started yet, and what would help."""
+    told = []
+    document, now = view.document, page.services.studies.clock()
+    if view.closed is not None:
+        told.append(text("cloud.start.closed"))
+    elif document is not None and document.expires < now:
+        told.append(text("cloud.start.expired"))
+    least = _LEAST if document is None else document.min_hospitals
+    able = sum(one.may for one in candidates)
+    if able < least:
+        missing = ", ".join(one.id for one in candidates if not one.may) or text("common.none")
+        told.append(text("cloud.start.too_few", able=able, least=least, missing=missing))
+    return told
+
+
+def _grown(page: Page, view: StudyView) -> list[str]:
+    """Jobs of the study whose trees can be evaluated."""
+    done = page.services.jobs.page(study=view.id, state=CloudState.DONE, before=None, limit=_GROWN)
+    return [stored.job.manifest.job for stored in done if stored.job.manifest.tally is None]
+
+
+def _estimate(page: Page, manifest: Manifest, values: Values) -> Estimate | None:
+    bits, _ = key_of(page.services)
+    try:
+        case = case_of(
+            manifest.schema_,
+            hospitals=len(manifest.invited),
+            records=max(1, whole(values.value("records"))),
+            max_depth=manifest.max_depth,
+            min_node=manifest.min_node,
+            key_bits=bits,
+            threshold=manifest.threshold,
+            thresholds=manifest.thresholds is not None,
+        )
+    except InputError:
+        return None
+    costs = costs_of(_MODES.get(manifest.profile, "ppsdt"), case)
+    return Estimate(
+        duration_text(costs.seconds),
+        size_text(costs.sent_bytes),
+        number_text(costs.rounds),
+        number_text(costs.exponentiations) if costs.exponentiations else "",
+    )

@@ -1,0 +1,184 @@
+"""A new job through the pages, and its live page, by real HTTP over a real federation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+
+from tests.integration.test_new_study_pages import fault_of, text_of
+from tests.support.browsing import Browser, browser_of, signed_in
+from tests.support.clinic import SCHEMA, dealt
+from tests.support.cloud_server import CloudUnderTest, running_cloud
+from tests.support.http_hospital import hospitals_of, run_together
+
+NAMES = ("h1", "h2", "h3")
+LOOSE = {
+    "way": "hardened",
+    "criterion": "information-gain",
+    "min_node": "1",
+    "min_child": "1",
+    "max_depth": "0",
+}
+LOOSE |= {"min_hospitals": "3", "invite_hours": "24", "records": "100", "what": "tree"}
+
+
+@pytest.fixture(scope="module")
+def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudUnderTest]:
+    """A cloud with a study of test data."""
+    with running_cloud(tmp_path_factory.mktemp("cloud"), hospitals=NAMES, bits=512) as running:
+        running.study(SCHEMA, tallies=["evaluation", "histogram"], publish_tree=True)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser(cloud: CloudUnderTest) -> Browser:
+    """A coordinator's."""
+    return signed_in(cloud, "coordinator")
+
+
+def planned(browser: Browser, go: str = "check", study: str = "study", **fields: Any) -> Any:
+    """The form of a new job, filled in as loosely as can be but for these fields."""
+    page = browser.get(f"/studies/{study}/jobs/new").text
+    key = re.search(r'name="key" value="([0-9a-f]+)"', page)
+    assert key is not None, text_of(page)
+    return browser.post(
+        f"/studies/{study}/jobs/new", {**LOOSE, "invited": list(NAMES), "key": key[1], "go": go, **fields}
+    )
+
+
+def hidden(page: str) -> dict[str, list[str]]:
+    """The fields that a page carries along."""
+    found: dict[str, list[str]] = {}
+    for name, value in re.findall(r'type="hidden" name="([a-z_0-9]+)" value="([^"]*)"', page):
+        found.setdefault(name, []).append(unescape(value))
+    return found
+
+
+def test_a_job_is_looked_at_and_started_once(cloud: CloudUnderTest, browser: Browser) -> None:
+    seen = planned(browser)
+    assert seen.status_code == 200
+    told = text_of(seen.text)
+    for part in (
+        "Start this job?",
+        "Invites h1, h2, h3",
+        "Rounds up to",
+        "Large powers up to",
+        "Each hospital that takes part",
+    ):
+        assert part in told, told
+    carried = hidden(seen.text)
+    assert cloud.people.get("/v1/jobs").json()["jobs"] == []
+    changed = browser.post("/studies/study/jobs/new", {**carried, "go": "change", "min_node": "7"})
+    assert 'value="7"' in changed.text
+    first = browser.post("/studies/study/jobs/new", {**carried, "go": "start"})
+    again = browser.post("/studies/study/jobs/new", {**carried, "go": "start"})
+    assert (first.status_code, again.status_code) == (303, 303)
+    assert first.headers["location"] == again.headers["location"]
+    (job,) = cloud.people.get("/v1/jobs").json()["jobs"]
+    assert first.headers["location"] == f"/jobs/{job['id']}"
+    page = browser.get(first.headers["location"]).text
+    assert "The job is started" in page
+    assert browser.get(f"{first.headers['location']}/cancel").status_code == 200
+    assert browser.post(f"{first.headers['location']}/cancel").status_code == 303
+    ended = text_of(browser.get(first.headers["location"]).text)
+    assert "Start another job" in ended
+    assert browser.post(f"{first.headers['location']}/cancel").status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "says"),
+    [
+        ({"invited": ["h1", "h2"]}, "invited", "three"),
+        ({"invited": ["h1", "h2", "h7"]}, "invited", "h7"),
+        ({"min_node": "0"}, "min_node", "1 on"),
+        ({"min_child": "few"}, "min_child", "whole number"),
+        ({"max_depth": "2000"}, "max_depth", "1024"),
+        ({"invite_hours": "9000"}, "invite_hours", "720"),
+        ({"min_gain": "much"}, "min_gain", "0.01"),
+        (
+            {"way": "secret-id3", "compute_0": "h1", "compute_1": "h1", "compute_2": "h2"},
+            "compute_0",
+            "different",
+        ),
+        ({"way": "secret-gainratio"}, "max_depth", "height"),
+        ({"what": "evaluation", "model": ""}, "what", "job"),
+    ],
+)
+def test_an_error_stands_beside_its_field(
+    cloud: CloudUnderTest, browser: Browser, changes: dict[str, Any], field: str, says: str
+) -> None:
+    answer = planned(browser, **changes)
+    assert answer.status_code == 422, text_of(answer.text)
+    if f'id="{field}-fault"' in answer.text:
+        assert says in fault_of(answer.text, field)
+    else:
+        pytest.fail(text_of(answer.text))
+
+
+def test_what_keeps_a_job_from_starting_is_told(cloud: CloudUnderTest, browser: Browser) -> None:
+    cloud.study(SCHEMA, name="strict", synthetic=False, start="approved", min_node=20)
+    told = text_of(browser.get("/studies/strict/jobs/new").text)
+    assert "No job can start yet: 0 hospital(s) can be invited, and at least 3 are needed" in told
+    assert "has not answered yet" in told
+    answer = planned(browser, study="strict", min_node="20", min_child="5", max_depth="3")
+    assert answer.status_code == 422
+    assert "has not approved yet" in text_of(answer.text)
+    cloud.study(SCHEMA, name="floors", synthetic=False, min_node=20)
+    answer = planned(browser, study="floors", min_node="11", min_child="5", max_depth="3")
+    assert "at least 20" in fault_of(answer.text, "min_node")
+    cloud.people.post("/v1/studies/floors/close")
+    assert "takes no more jobs" in text_of(browser.get("/studies/floors/jobs/new").text)
+    answer = planned(browser, study="floors", min_node="20", min_child="5", max_depth="3")
+    assert "was closed" in text_of(answer.text)
+
+
+def test_the_live_page_follows_a_job_to_its_end(cloud: CloudUnderTest, browser: Browser) -> None:
+    with hospitals_of(cloud, dealt(*NAMES)) as hospitals:
+        job = planned(browser, go="start").headers["location"]
+        before = browser.get(job).text
+        assert "h1, h2, h3: the answer to the invitation" in text_of(before)
+        assert f'sse-connect="{job}/live?after=' in before
+        with browser.client.stream("GET", f"{job}/live", headers={"accept": "text/event-stream"}) as stream:
+            assert stream.headers["content-type"].startswith("text/event-stream")
+            lines = stream.iter_lines()
+            first = next(line for line in lines if line.startswith("id: "))
+            run_together(hospitals)
+            newer = next(line for line in lines if line.startswith("id: "))
+            assert int(newer.removeprefix("id: ")) > int(first.removeprefix("id: "))
+        after = newer.removeprefix("id: ")
+        with browser.client.stream(
+            "GET", f"{job}/live", headers={"accept": "text/event-stream", "last-event-id": first[4:]}
+        ) as stream:
+            resumed = next(line for line in stream.iter_lines() if line.startswith("id: "))
+            assert int(resumed[4:]) >= int(after)
+    end = browser.get(f"{job}/now")
+    assert end.status_code == 286
+    told = text_of(end.text)
+    parts = ("finished", "The tree is grown.", "Look at the result", "h1 confirmed the result.")
+    for part in (*parts, "Encrypted counts from hospitals"):
+        assert part in told, told
+    assert "sse-connect" not in browser.get(job).text
+
+
+def test_who_may_look_and_who_may_start(cloud: CloudUnderTest, browser: Browser) -> None:
+    job = planned(browser, go="start").headers["location"]
+    for role in ("analyst", "operator", "auditor"):
+        other = signed_in(cloud, role)
+        page = other.get(job)
+        assert page.status_code == 200
+        assert "Cancel this job" not in page.text
+        assert other.get(f"{job}/cancel").status_code == 403
+        assert other.get("/studies/study/jobs/new").status_code == 403
+        assert other.get(f"{job}/now").status_code == 200
+    stranger = signed_in(cloud, "steward", "h9")
+    for path in (job, f"{job}/now", f"{job}/live"):
+        assert stranger.get(path, accept="text/html").status_code == 404
+    nobody = browser_of(cloud)
+    assert nobody.get(f"{job}/live", accept="text/event-stream").status_code == 401
+    assert nobody.get(job, accept="text/html").headers["location"].startswith("/sign-in")
+    nobody.client.close()
+    browser.post(f"{job}/cancel")
