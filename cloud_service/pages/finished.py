@@ -17,6 +17,7 @@ from cloud_service.service.permissions import PERMISSIONS, Permission, Role
 from cloud_service.service.results import Result
 from cloud_service.store.jobs import StoredJob
 from shared.web.texts import text
+from shared.wire.manifest import Manifest
 
 router = page_router()
 _PAGE: Final = 100
@@ -36,6 +37,7 @@ def result(page: Reader, job_id: str) -> Response:
         result=found,
         agreement=_agreement(found),
         manifest=stored.job.manifest,
+        where=where_of(stored.job.manifest, is_agreed=found.tree_sha256 is not None),
         readers=readers,
         left_out=page.services.jobs.left_out(stored),
     )
@@ -53,6 +55,22 @@ def evaluation(page: Reader, job_id: str) -> Response:
         manifest=stored.job.manifest,
         lines=_evaluations(page, stored) if page.may(Permission.JOBS_READ) else [],
     )
+
+
+def where_of(manifest: Manifest, *, is_agreed: bool) -> str:
+    """The key in `cloud.result` of where a job's result is, and who has it."""
+    secret = manifest.secret
+    if manifest.tally is not None:
+        return "tally"
+    if secret is not None and secret.purpose == "predict":
+        return "predicted"
+    if secret is not None and secret.result == "shared":
+        return "shared"
+    if secret is not None and secret.result_parties is not None:
+        return "some"
+    if not manifest.publish_tree:
+        return "not_published"
+    return "published" if is_agreed else "not_yet"
 
 
 def _agreement(found: Result) -> Word:
