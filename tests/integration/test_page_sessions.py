@@ -339,6 +339,12 @@ def test_a_page_with_all_that_it_loads_is_small(analyst: Browser) -> None:
     }
 
 
+def test_an_asset_of_another_version_is_not_kept(analyst: Browser) -> None:
+    """While replicas are upgraded, a page of the new one asks the old one for what it does not have."""
+    for query in ("?v=000000000000", "", "?v="):
+        assert analyst.get("/assets/privet.css" + query).headers["cache-control"] == "no-cache", query
+
+
 def test_assets_lead_to_no_other_file(analyst: Browser) -> None:
     for path in ("/assets/../texts.toml", "/assets/%2e%2e/texts.toml", "/assets/..%2ftexts.toml", "/assets/"):
         assert analyst.get(path).status_code == 404, path
