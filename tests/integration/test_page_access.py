@@ -79,6 +79,8 @@ TABLE: Mapping[tuple[str, str], Row | Open] = {
     ("POST", DRAFT + "/compare"): Row("C", 404, 403),
     ("POST", DRAFT + "/create"): Row("C", 404, 403),
     ("POST", DRAFT + "/delete"): Row("C", 303, 403),
+    ("GET", STUDY + "/jobs/new"): Row("C", 200, 403),
+    ("POST", STUDY + "/jobs/new"): Row("C", 422, 403),
     ("GET", "/jobs"): Row(EVERYBODY, 200, 200),
     ("GET", "/people"): Row("OU", 200, 403),
     ("GET", "/audit"): Row("U", 200, 403),
