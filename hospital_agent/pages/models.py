@@ -10,8 +10,10 @@ from starlette.responses import Response
 
 from hospital_agent.journal import studies
 from hospital_agent.models import Model, description, summary
+from hospital_agent.models.card import card_markdown
 from hospital_agent.models.subjects import subject_of
 from hospital_agent.pages.house import House, page
+from hospital_agent.pages.model_facts import facts_of, report_html
 from hospital_agent.pages.problems import PageProblem
 from shared.errors import InputError
 from shared.export import FormatName
@@ -97,6 +99,7 @@ def _about(house: House, model: Model) -> dict[str, Any]:
         "view": view,
         "why": why,
         "importance": described.get("importance"),
+        **facts_of(house.desk, model),
         "forms": [] if view is None else list(FORMS),
     }
 
@@ -106,6 +109,13 @@ def _file(house: House, model: Model, form: str) -> Response:
         return _download(
             house.library.shelf.path_of(model.id).read_bytes(), f"{model.id}.json", "application/json"
         )
+    if form == "card":
+        card = card_markdown(house.desk.card(model.id)).encode()
+        return _download(card, f"card-{model.id}.md", "text/markdown; charset=utf-8")
+    if form == "report":
+        with house.journal() as journal:
+            content = report_html(house.desk, journal, model, house.own, house.version)
+        return _download(content, f"report-{model.id}.html", "text/html; charset=utf-8")
     if form not in FORMS:
         raise PageProblem(404, "not_found")
     from shared.export.formats import render
