@@ -159,4 +159,4 @@ class _Trie:
 def _codes_of(branch: Branch) -> int | slice:
     if not isinstance(branch, Side):
         return branch
-    return slice(branch.threshold + 1, None) if branch.is_above else slice(branch.threshold + 1)
+    return slice(branch.threshold + 1, branch.below) if branch.is_above else slice(branch.threshold + 1)

@@ -95,7 +95,7 @@ def _condition(values: Sequence[Any], branch: Branch) -> Any:
     if not isinstance(branch, Side):
         return values[branch]
     end = branch.threshold + 1
-    return reduce(or_, values[end:] if branch.is_above else values[:end])
+    return reduce(or_, values[end : branch.below] if branch.is_above else values[:end])
 
 
 def _literal(code: int) -> Any:

@@ -8,14 +8,17 @@ from the tables of the parts above.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from shared.errors import JobCode, JobFailure
+from shared.errors import InternalError, JobCode, JobFailure
+from shared.tree.contingency import ContingencyTable
 from shared.tree.fractional_splitting import WeightedDecision, WeightedTable, common_denominator, weigh
+from shared.tree.fractional_thresholds import sides
 from shared.tree.frontier import OpenNode, root_node
 from shared.tree.growth_rules import GrowthRules
-from shared.tree.paths import ROOT, NodePath, path_order, path_text
+from shared.tree.ordered_frontier import OpenValues, values_at
+from shared.tree.paths import ROOT, Branch, NodePath, Side, leads_to, path_order, path_text
 from shared.tree.populations import Conjunction, conjunction
 from shared.tree.schema import Schema
 from shared.tree.splitting import NodeTables, SplitDecision
@@ -24,11 +27,16 @@ from shared.tree.splitting import NodeTables, SplitDecision
 @dataclass(frozen=True, slots=True)
 class Part:
     """The records of a node that lack the same attributes of its path: their population, the weight of each, and how
-    many of each class (None at the root, where nothing is known yet)."""
+    many of each class (None at the root, where nothing is known yet).
+
+    `values`: in a job with thresholds, of each attribute that is open there the values to be asked; elsewhere None,
+    where all of them are.
+    """
 
     population: NodePath
     weight: Fraction
     row: tuple[int, ...] | None = field(repr=False)
+    values: OpenValues | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +75,41 @@ def open_populations(
 def _open_population(schema: Schema, part: Part, rules: GrowthRules) -> OpenNode:
     if part.row is None:
         return root_node(schema)
+    asked = tuple(c for c, total in enumerate(part.row) if total or not rules.skip_known)
+    if part.values is not None:
+        values = tuple(part.values.values())
+        return OpenNode(part.population, tuple(part.values), 0, asked, (), part.row, values)
     used = {attribute for attribute, _ in part.population}
     left = tuple(attribute for attribute in range(len(schema.attributes)) if attribute not in used)
-    asked = tuple(c for c, total in enumerate(part.row) if total or not rules.skip_known)
     return OpenNode(part.population, left, 0, asked, (), part.row)
 
 
 def weighted_tables(
     schema: Schema, node: PartedNode, tables: Mapping[Conjunction, NodeTables]
 ) -> tuple[dict[int, WeightedTable], int]:
-    """The node's tables by attribute in units of 1/D, and D."""
+    """The node's tables by attribute and value in units of 1/D, and D."""
     unit = common_denominator(part.weight for part in node.parts)
-    counted = [(part.weight, tables[conjunction(part.population)]) for part in node.parts]
     weighted = {}
-    for index in counted[0][1]:
-        attribute = schema.attributes[index]
+    for index, attribute in enumerate(schema.attributes):
+        if not values_at(schema, node.path, index):
+            continue
         missing = attribute.missing_code if attribute.is_fractional else None
-        weighted[index] = weigh([(weight, found[index]) for weight, found in counted], unit, missing)
+        counted = [(part.weight, _table_of(schema, part, index, tables)) for part in node.parts]
+        weighted[index] = weigh(counted, unit, missing)
     return weighted, unit
+
+
+def _table_of(
+    schema: Schema, part: Part, index: int, tables: Mapping[Conjunction, NodeTables]
+) -> ContingencyTable:
+    """A part's table; of an ordered attribute that all its records lack, as an earlier threshold found, it is known."""
+    found = tables[conjunction(part.population)].get(index)
+    if found is not None:
+        return found
+    if part.row is None or schema.attributes[index].missing_code is None:
+        raise InternalError("a population without the table of an open attribute")
+    rows = [(0,) * schema.class_count] * (schema.value_count(index) - 1)
+    return ContingencyTable.of([*rows, part.row])
 
 
 def next_parted(
@@ -93,6 +118,7 @@ def next_parted(
     level: Sequence[WeightedDecision],
     weighted: Sequence[tuple[Mapping[int, WeightedTable], int]],
     tables: Mapping[Conjunction, NodeTables],
+    rules: GrowthRules,
 ) -> tuple[PartedNode, ...]:
     """The open nodes that the decisions of a level leave, in path order."""
     children: list[PartedNode] = []
@@ -100,30 +126,74 @@ def next_parted(
         split = entry.decision
         if not isinstance(split, SplitDecision):
             continue
-        shares = by_attribute[split.attribute].shares()
-        for value, label in enumerate(split.kids):
+        table = by_attribute[split.attribute]
+        shares = (table if split.up_to is None else sides(table, split.up_to)).shares()
+        for kid, label in enumerate(split.kids):
             if label is None:
-                step = (split.attribute, value)
-                parts = _child_parts(schema, node, step, shares[value], tables)
-                children.append(PartedNode((*node.path, step), split.majority, tuple(parts)))
+                parts = _child_parts(schema, node, split, kid, shares[kid], tables, rules)
+                children.append(PartedNode(split.path_of(kid), split.majority, tuple(parts)))
     return tuple(sorted(children, key=lambda child: path_order(child.path)))
 
 
 def _child_parts(
     schema: Schema,
     node: PartedNode,
-    step: tuple[int, int],
+    split: SplitDecision,
+    kid: int,
     share: Fraction,
     tables: Mapping[Conjunction, NodeTables],
+    rules: GrowthRules,
 ) -> Iterable[Part]:
     """The parts of one branch: of every part of the node the records with the value, then those without any."""
-    index, value = step
-    attribute = schema.attributes[index]
-    branches = [(value, Fraction(1))]
-    if attribute.is_fractional and attribute.missing_code is not None:
-        branches.append((attribute.missing_code, share))
-    for code, factor in branches:
-        for part in node.parts:
-            row = tables[conjunction(part.population)][index].rows[code]
-            if any(row):
-                yield Part((*part.population, (index, code)), part.weight * factor, row)
+    index, attribute = split.attribute, schema.attributes[split.attribute]
+    missing = attribute.missing_code if attribute.is_fractional else None
+    branch: Branch = (
+        kid if split.up_to is None else Side(split.up_to, kid == 1, missing if kid == 1 else None)
+    )
+    for part in node.parts:
+        found = tables[conjunction(part.population)]
+        if index in found:
+            rows = (row for value, row in enumerate(found[index].rows) if leads_to(branch, value))
+            row = tuple(map(sum, zip(*rows, strict=True)))
+            yield from _part(schema, part, (index, branch), part.weight, row, found, rules)
+    if missing is None:
+        return
+    for part in node.parts:
+        found = tables[conjunction(part.population)]
+        weight = part.weight * share
+        if index in found:
+            yield from _part(schema, part, (index, missing), weight, found[index].rows[missing], found, rules)
+        elif part.row is not None:
+            yield replace(part, weight=weight, values=_values(schema, part, found, rules))
+
+
+def _part(
+    schema: Schema,
+    part: Part,
+    step: tuple[int, Branch],
+    weight: Fraction,
+    row: tuple[int, ...],
+    found: NodeTables,
+    rules: GrowthRules,
+) -> Iterable[Part]:
+    """A part of a part, one step further; nothing where no record goes."""
+    if any(row):
+        further = Part((*part.population, step), weight, row)
+        yield replace(further, values=_values(schema, further, found, rules))
+
+
+def _values(schema: Schema, part: Part, found: NodeTables, rules: GrowthRules) -> OpenValues | None:
+    """What to ask of a population, given the tables of the one that it is of; None in a job without thresholds."""
+    if rules.thresholds is None:
+        return None
+    asked = {}
+    for index, table in found.items():
+        branches = [branch for attribute, branch in part.population if attribute == index]
+        if any(not isinstance(branch, Side) for branch in branches):
+            continue
+        asked[index] = tuple(
+            value
+            for value, row in enumerate(table.rows)
+            if all(leads_to(branch, value) for branch in branches) and (any(row) or not rules.skip_known)
+        )
+    return asked

@@ -20,6 +20,7 @@ from typing import Any
 
 from shared.errors import InternalError
 from shared.tree.average_gain import many_values
+from shared.tree.binary_tests import UpTo
 from shared.tree.fractional_frontier import (
     PartedNode,
     next_parted,
@@ -35,16 +36,19 @@ from shared.tree.fractional_record import (
     parted_to_json,
 )
 from shared.tree.fractional_splitting import WeightedDecision, WeightedTable, decide_weighted
+from shared.tree.fractional_thresholds import weighted_offers
 from shared.tree.frontier import NodeQuery, OpenNode, assemble
 from shared.tree.growing import next_state, start_state
 from shared.tree.growth_record import unreadable
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.level_growth import LevelGrowth
 from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.ordered_frontier import values_at
 from shared.tree.paths import ROOT, NodePath
 from shared.tree.populations import Conjunction
 from shared.tree.schema import Schema
 from shared.tree.splitting import LeafDecision
+from shared.tree.thresholds import is_ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +100,13 @@ class FractionalGrowth(LevelGrowth):
         weighted = [weighted_tables(self.schema, node, tables) for node in self.frontier]
         limit = self._many_values(weighted)
         level = tuple(
-            decide_weighted(node.path, by_attribute, unit, node.majority_above, self.rules, limit)
+            self._decide(node, by_attribute, unit, limit)
             for node, (by_attribute, unit) in zip(self.frontier, weighted, strict=True)
         )
         grown = replace(
             self,
             state=next_state(self.state, [entry.decision for entry in level]),
-            frontier=next_parted(self.schema, self.frontier, level, weighted, tables),
+            frontier=next_parted(self.schema, self.frontier, level, weighted, tables, self.rules),
             history=(*self.history, level),
         )
         # Two nodes may know other numbers of one population: said now, not when the next round asks.
@@ -130,6 +134,25 @@ class FractionalGrowth(LevelGrowth):
             raise unreadable()
         return cls(schema, rules, mh, state, frontier, history)
 
+    def _decide(
+        self, node: PartedNode, tables: Mapping[int, WeightedTable], unit: int, limit: int | None
+    ) -> WeightedDecision:
+        rules = self.rules
+        if rules.thresholds is None:
+            return decide_weighted(node.path, tables, unit, node.majority_above, rules, limit)
+        offers = weighted_offers(self.schema, tables, unit, rules)
+        return decide_weighted(
+            node.path, tables, unit, node.majority_above, rules, limit, offers, self._is_closed
+        )
+
+    def _is_closed(self, path: NodePath) -> bool:
+        """Whether nothing may be asked at a node any more."""
+        for index, attribute in enumerate(self.schema.attributes):
+            left = len(values_at(self.schema, path, index))
+            if left > 1 or (left and not is_ordered(attribute)):
+                return False
+        return True
+
     def _populations(self) -> dict[Conjunction, OpenNode]:
         return open_populations(self.schema, self.frontier, self.rules)
 
@@ -140,7 +163,8 @@ class FractionalGrowth(LevelGrowth):
         at_root = self.history[0][0].decision.counts if self.history else weighted[0][0][0].class_totals
         # At the root every record is whole.
         unit = self.history[0][0].denominator if self.history else 1
-        branches = (self.schema.branch_count(index) for index in range(len(self.schema.attributes)))
+        halves = self.rules.thresholds is not None
+        branches = (2 if halves and is_ordered(a) else a.branch_count for a in self.schema.attributes)
         return many_values(branches, sum(self.rules.weighed(at_root)) // unit)
 
 
@@ -158,11 +182,12 @@ def _node(entry: WeightedDecision, built: dict[NodePath, Node]) -> Node:
     if isinstance(decision, LeafDecision):
         return _leaf(decision.label, decision.counts, unit)
     kids = tuple(
-        built.pop((*decision.path, (decision.attribute, value))) if label is None else _leaf(label, row, unit)
-        for value, (label, row) in enumerate(zip(decision.kids, decision.rows, strict=True))
+        built.pop(decision.path_of(kid)) if label is None else _leaf(label, row, unit)
+        for kid, (label, row) in enumerate(zip(decision.kids, decision.rows, strict=True))
     )
+    test = None if decision.up_to is None else UpTo(decision.up_to)
     counts, least = _lowest(decision.counts, unit)
-    return Split(decision.attribute, kids, decision.majority, counts, denominator=least)
+    return Split(decision.attribute, kids, decision.majority, counts, test, least)
 
 
 def _leaf(label: int, counts: tuple[int, ...], unit: int) -> Leaf:

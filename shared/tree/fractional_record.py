@@ -8,6 +8,7 @@ above.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,8 @@ from shared.errors import InputError
 from shared.tree.fractional_frontier import Part, PartedNode, parted_root
 from shared.tree.fractional_splitting import WeightedDecision
 from shared.tree.growth_record import levels_to_json, parse_record, unreadable
-from shared.tree.paths import NodePath, parse_path, path_text
+from shared.tree.ordered_frontier import OpenValues
+from shared.tree.paths import Branch, NodePath, Side, parse_path, path_text
 from shared.tree.schema import Schema
 from shared.tree.splitting import SplitDecision
 
@@ -39,10 +41,17 @@ def parted_to_json(frontier: Sequence[PartedNode]) -> list[dict[str, Any]]:
         {
             "node": path_text(node.path),
             "majority": node.majority_above,
-            "parts": [[path_text(part.population), str(part.weight), part.row] for part in node.parts],
+            "parts": [_part_to_json(part) for part in node.parts],
         }
         for node in frontier
     ]
+
+
+def _part_to_json(part: Part) -> list[Any]:
+    entry: list[Any] = [path_text(part.population), str(part.weight), part.row]
+    if part.values is not None:
+        entry.append([[index, list(values)] for index, values in part.values.items()])
+    return entry
 
 
 def parse_decided(schema: Schema, data: Any) -> tuple[bytes, bytes, Levels]:
@@ -81,21 +90,56 @@ def parse_parted(schema: Schema, data: Mapping[str, Any], history: Levels) -> tu
 def _node(schema: Schema, entry: Mapping[str, Any]) -> PartedNode:
     path = parse_path(entry["node"])
     parts = tuple(
-        Part(_population(schema, path, population), Fraction(weight), _row(schema, row))
-        for population, weight, row in entry["parts"]
+        Part(
+            _population(schema, path, population),
+            Fraction(weight),
+            _row(schema, row),
+            _values(schema, values),
+        )
+        for population, weight, row, *values in entry["parts"]
     )
     return PartedNode(path, entry["majority"], parts)
 
 
 def _population(schema: Schema, path: NodePath, text: str) -> NodePath:
     """A population of a node: at each step of its path the node's value, or none where that is fractional."""
-    population = parse_path(text)
-    for (index, value), step in zip(path, population, strict=True):
+    steps, taken = list(parse_path(text)), []
+    for index, branch in path:
         attribute = schema.attributes[index]
-        codes = (value, attribute.missing_code) if attribute.is_fractional else (value,)
-        if step not in [(index, code) for code in codes]:
+        missing = attribute.missing_code if attribute.is_fractional else None
+        if isinstance(branch, Side) and missing is not None and (index, missing) in taken:
+            continue
+        step = steps.pop(0)
+        if step == (index, branch):
+            taken.append((index, _known(branch, missing)))
+        elif missing is not None and step == (index, missing):
+            taken.append((index, missing))
+        else:
             raise ValueError("a population of another node")
-    return population
+    if steps:
+        raise ValueError("a population of another node")
+    return tuple(taken)
+
+
+def _known(branch: Branch, missing: int | None) -> Branch:
+    """A node's branch as that of its records with a value."""
+    return replace(branch, below=missing) if isinstance(branch, Side) and branch.is_above else branch
+
+
+def _values(schema: Schema, given: list[Any]) -> OpenValues | None:
+    """What is asked of a population, None in a job without thresholds."""
+    if not given:
+        return None
+    (entries,) = given
+    found = {}
+    for index, values in entries:
+        codes = range(schema.value_count(range(len(schema.attributes))[index]))
+        if sorted(set(values)) != values or not all(
+            type(value) is int and value in codes for value in values
+        ):
+            raise ValueError("values that the attribute does not have")
+        found[index] = tuple(values)
+    return found
 
 
 def _row(schema: Schema, row: Any) -> tuple[int, ...]:
@@ -121,8 +165,8 @@ def _left_open(history: Levels) -> _OpenRows:
         split = entry.decision
         if not isinstance(split, SplitDecision):
             continue
-        for value, label in enumerate(split.kids):
+        for kid, label in enumerate(split.kids):
             if label is None:
-                weights = tuple(Fraction(count, entry.denominator) for count in split.rows[value])
-                rows[(*split.path, (split.attribute, value))] = (split.majority, weights)
+                weights = tuple(Fraction(count, entry.denominator) for count in split.rows[kid])
+                rows[split.path_of(kid)] = (split.majority, weights)
     return rows

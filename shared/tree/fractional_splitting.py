@@ -19,8 +19,8 @@ Source: J. R. Quinlan, C4.5: Programs for Machine Learning (1993), sections 3.1 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import gcd, lcm
 
@@ -110,6 +110,25 @@ def common_denominator(weights: Iterable[Fraction]) -> int:
     return lcm(*(weight.denominator for weight in weights))
 
 
+@dataclass(frozen=True, slots=True)
+class WeightedOffer:
+    """What an attribute offers at a node: weights by branch, of a threshold the last value on its left, and what the
+    gain pays for the choice among thresholds, times D 2^32."""
+
+    table: WeightedTable
+    up_to: int | None = None
+    penalty: int = 0
+
+
+WeightedOffers = Mapping[int, WeightedOffer]
+"""By attribute index, in ascending order of the index."""
+
+
+def whole_offers(tables: WeightedTables) -> dict[int, WeightedOffer]:
+    """Of attributes with one branch a value: their tables."""
+    return {attribute: WeightedOffer(table) for attribute, table in tables.items()}
+
+
 def decide_weighted(
     path: NodePath,
     tables: WeightedTables,
@@ -117,8 +136,13 @@ def decide_weighted(
     majority_above: int,
     rules: GrowthRules,
     many_values: int | None = None,
+    offers: WeightedOffers | None = None,
+    is_closed: Callable[[NodePath], bool] | None = None,
 ) -> WeightedDecision:
     """Split or leaf for one open node, by the rules of `splitting.decide` on weights.
+
+    Args: tables: by value. offers: what may be split on; None where every value is a branch. is_closed: whether a child
+        has nothing left to ask; None where every attribute is asked once on a path.
 
     `min_node` is compared with the weight of all records, `min_child` with that of the records with a known value in
     the branch. `majority_above` labels a node without records. `many_values`: of criterion c45.
@@ -126,39 +150,49 @@ def decide_weighted(
     counts = next(iter(tables.values())).class_totals
     majority = majority_label(rules.weighed(counts), majority_above)
     stops = not path and _stops(counts, denominator, rules)
-    attribute = None if stops else best_weighted(tables, denominator, rules, many_values)
+    found = whole_offers(tables) if offers is None else offers
+    attribute = None if stops else best_weighted(found, denominator, rules, many_values)
     if attribute is None:
         return _reduced(LeafDecision(path, majority, counts), denominator)
-    rows, factor = tables[attribute].branch_rows()
-    unit = denominator * factor
-    last_level = len(tables) == 1 or len(path) + 1 == rules.max_depth
+    rows, factor = found[attribute].table.branch_rows()
+    unit, whole = denominator * factor, tuple(count * factor for count in counts)
+    split = SplitDecision(path, attribute, majority, (None,) * len(rows), whole, rows, found[attribute].up_to)
+    last_level = len(path) + 1 == rules.max_depth or (is_closed is None and len(tables) == 1)
     kids = tuple(
-        majority_label(rules.weighed(row), majority) if last_level or _stops(row, unit, rules) else None
-        for row in rows
+        majority_label(rules.weighed(row), majority)
+        if last_level or _stops(row, unit, rules) or (is_closed is not None and is_closed(split.path_of(kid)))
+        else None
+        for kid, row in enumerate(rows)
     )
-    whole = tuple(count * factor for count in counts)
-    return _reduced(SplitDecision(path, attribute, majority, kids, whole, rows), unit)
+    return _reduced(replace(split, kids=kids), unit)
 
 
 def best_weighted(
-    tables: WeightedTables, denominator: int, rules: GrowthRules, many_values: int | None = None
+    offers: WeightedOffers, denominator: int, rules: GrowthRules, many_values: int | None = None
 ) -> int | None:
     """The attribute to split on, the first of equals, or None for a leaf: as `splitting.best_attribute`."""
     admissible = {
-        attribute: table.weighed(rules.class_weights)
-        for attribute, table in tables.items()
-        if table.known.total
-        and all(total == 0 or total >= rules.min_child * denominator for total in table.known.row_totals)
+        attribute: replace(offer, table=offer.table.weighed(rules.class_weights))
+        for attribute, offer in offers.items()
+        if _is_admissible(offer.table.known, rules.min_child * denominator)
     }
     best = _best(admissible, rules, many_values)
-    if best is None or (not rules.split_on_zero_gain and has_zero_gain(admissible[best].known)):
+    if best is None:
         return None
-    least = rules.min_gain * (admissible[best].total << SCALE_BITS)
-    return None if rules.min_gain and weighted_gain(admissible[best]) < least else best
+    table = admissible[best].table
+    if not rules.split_on_zero_gain and has_zero_gain(table.known):
+        return None
+    least = rules.min_gain * (table.total << SCALE_BITS)
+    return None if rules.min_gain and weighted_gain(table) < least else best
 
 
-def _best(tables: WeightedTables, rules: GrowthRules, many_values: int | None) -> int | None:
-    gains = {attribute: weighted_gain(table) for attribute, table in tables.items()}
+def _is_admissible(known: ContingencyTable, least: int) -> bool:
+    return bool(known.total) and all(total == 0 or total >= least for total in known.row_totals)
+
+
+def _best(offers: WeightedOffers, rules: GrowthRules, many_values: int | None) -> int | None:
+    tables = {attribute: offer.table for attribute, offer in offers.items()}
+    gains = {attribute: weighted_gain(offer.table) - offer.penalty for attribute, offer in offers.items()}
     if rules.criterion == "information-gain":
         return max(gains, key=gains.__getitem__, default=None)
     ratios = {
@@ -214,14 +248,7 @@ def _reduced(decision: NodeDecision, denominator: int) -> WeightedDecision:
     counts = _divided(decision.counts, common)
     if isinstance(decision, LeafDecision):
         return WeightedDecision(LeafDecision(decision.path, decision.label, counts), denominator // common)
-    split = SplitDecision(
-        decision.path,
-        decision.attribute,
-        decision.majority,
-        decision.kids,
-        counts,
-        tuple(_divided(row, common) for row in rows),
-    )
+    split = replace(decision, counts=counts, rows=tuple(_divided(row, common) for row in rows))
     return WeightedDecision(split, denominator // common)
 
 

@@ -53,7 +53,7 @@ class NodeQuery:
 class OpenNode:
     """A node whose tables are wanted. `row`: its records per class, from the parent (None at the root).
 
-    `asked` and `derived` are class indices; a class in neither is known to be zero everywhere.
+    `asked` and `derived` are class indices; a class in neither is known to be zero everywhere. `values`: as of a query.
     """
 
     path: NodePath
@@ -62,11 +62,12 @@ class OpenNode:
     asked: tuple[int, ...]
     derived: tuple[int, ...]
     row: tuple[int, ...] | None = field(repr=False)
+    values: tuple[tuple[int, ...], ...] | None = None
 
     @property
     def query(self) -> NodeQuery:
         """What to ask for; without classes when everything follows."""
-        return NodeQuery(self.path, self.attributes, self.asked)
+        return NodeQuery(self.path, self.attributes, self.asked, self.values)
 
 
 def root_node(schema: Schema) -> OpenNode:
@@ -132,7 +133,11 @@ def assemble(
     tables: dict[NodePath, NodeTables] = {}
     siblings: dict[NodePath, list[NodeTables]] = {}
     for node in frontier:
-        asked = {a: _asked_table(schema, a, node.asked, cells) for a in node.attributes}
+        values = node.query.asked_values(schema.value_count)
+        asked = {
+            a: _asked_table(schema, a, node.asked, cells, only)
+            for a, only in zip(node.attributes, values, strict=True)
+        }
         if node.derived:
             parent = node.path[:-1]
             asked = _with_derived(node, asked, parents[parent], siblings.get(parent, ()))
@@ -152,19 +157,17 @@ def check_cells(counts: Sequence[int], expected: int) -> None:
 
 
 def _asked_table(
-    schema: Schema, attribute: int, asked: tuple[int, ...], cells: Iterable[int]
+    schema: Schema, attribute: int, asked: tuple[int, ...], cells: Iterable[int], only: Sequence[int]
 ) -> ContingencyTable:
     values, classes = schema.value_count(attribute), schema.class_count
-    block = tuple(islice(cells, values * len(asked)))
-    if len(asked) == classes:
+    block = tuple(islice(cells, len(only) * len(asked)))
+    if len(asked) == classes and len(only) == values:
         return ContingencyTable.from_cells(block, classes)
-    rows = []
-    for start in range(values):
-        row = [0] * classes
+    rows = [[0] * classes for _ in range(values)]
+    for start, value in enumerate(only):
         for offset, index in enumerate(asked):
-            row[index] = block[start * len(asked) + offset]
-        rows.append(tuple(row))
-    return ContingencyTable(tuple(rows))
+            rows[value][index] = block[start * len(asked) + offset]
+    return ContingencyTable.of(rows)
 
 
 def _with_derived(

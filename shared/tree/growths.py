@@ -18,6 +18,6 @@ AnyGrowth = TreeGrowth | TallyGrowth
 
 def tree_growth(schema: Schema, rules: GrowthRules | None = None) -> type[TreeGrowth]:
     """How a tree of this schema is grown; without rules by those that have no thresholds."""
-    if rules is not None and rules.thresholds is not None:
-        return OrderedGrowth
-    return FractionalGrowth if any(a.is_fractional for a in schema.attributes) else Growth
+    if any(attribute.is_fractional for attribute in schema.attributes):
+        return FractionalGrowth
+    return Growth if rules is None or rules.thresholds is None else OrderedGrowth

@@ -68,7 +68,7 @@ def open_values(
     path = split.path_of(kid)
     found = {}
     for attribute, table in tables.items():
-        values = _values_at(schema, path, attribute)
+        values = values_at(schema, path, attribute)
         if rules.skip_known:
             values = tuple(value for value in values if any(table.rows[value]))
         if len(values) > 1 or (values and not _needs_two(schema, attribute, rules)):
@@ -81,13 +81,13 @@ def _needs_two(schema: Schema, attribute: int, rules: GrowthRules) -> bool:
     return is_ordered(schema.attributes[attribute]) or (rules.skip_known and not rules.split_on_zero_gain)
 
 
-def _values_at(schema: Schema, path: NodePath, attribute: int) -> tuple[int, ...]:
-    """The values that the path leaves; none of an attribute that it has used up."""
+def values_at(schema: Schema, path: NodePath, attribute: int) -> tuple[int, ...]:
+    """The values that the path leaves, empty fields that make no branch aside; none of an attribute that it used up."""
     branches = [branch for index, branch in path if index == attribute]
     sides = [branch for branch in branches if isinstance(branch, Side)]
     if len(sides) < len(branches):
         return ()
-    return tuple(v for v in range(schema.value_count(attribute)) if all(side.holds(v) for side in sides))
+    return tuple(v for v in range(schema.branch_count(attribute)) if all(side.holds(v) for side in sides))
 
 
 def next_ordered(

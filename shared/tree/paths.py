@@ -15,17 +15,21 @@ from shared.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """The values up to one of an order, or those above it: where a threshold leads."""
+    """The values up to one of an order, or those above it: where a threshold leads.
+
+    `below`: above, the value for an empty field, where that is on neither side (fractional missing values).
+    """
 
     threshold: int
     is_above: bool
+    below: int | None = None
 
     def __str__(self) -> str:
         return f"{'>' if self.is_above else '<='}{self.threshold}"
 
     def holds(self, value: int) -> bool:
         """Whether a value index lies on this side."""
-        return (value > self.threshold) == self.is_above
+        return (value > self.threshold) == self.is_above and (self.below is None or value < self.below)
 
 
 Branch = int | Side

@@ -100,7 +100,11 @@ def _greatest_ratio(ratios: Mapping[int, tuple[int, int]]) -> int | None:
 def _threshold(attribute: Attribute, table: ContingencyTable, rules: GrowthRules) -> Offer | None:
     """The best threshold; None without a place that is allowed, and where its gain is 0 or all spent on the penalty."""
     best, best_score, tries = None, 0, 0
-    for place in _places(table, rules):
+    records, classes = table.total, len(table.rows[0])
+    for place in places_between(table):
+        smaller = min(place.table.row_totals)
+        if smaller < rules.min_child or not is_enough(smaller, records, classes):
+            continue
         score = information_gain_score(_weighed(place.table, rules))
         tries += 1
         if best is None or score > best_score:
@@ -108,14 +112,14 @@ def _threshold(attribute: Attribute, table: ContingencyTable, rules: GrowthRules
     if best is None:
         return None
     weighed = _weighed(best.table, rules)
-    penalty = _log2(tries) if rules.thresholds == "gain-mdl" else 0
+    penalty = log2_units(tries) if rules.thresholds == "gain-mdl" else 0
     if has_zero_gain(weighed) or gain_ratio_fraction(weighed)[0] <= penalty:
         return None
-    return Offer(best.table, _name(attribute, best.left, best.right), penalty)
+    return Offer(best.table, name_of_place(attribute, best.left, best.right), penalty)
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """A place between two values that occur, `left` and `right`, and the records on both sides of it."""
 
     left: int
@@ -123,35 +127,35 @@ class _Place:
     table: ContingencyTable
 
 
-def _places(table: ContingencyTable, rules: GrowthRules) -> Iterator[_Place]:
-    """The places with enough records on either side, lowest first."""
-    whole, records = table.class_totals, table.total
+def places_between(table: ContingencyTable) -> Iterator[Place]:
+    """The places between two values that occur next to each other, lowest first. Args: table: values x classes."""
+    whole = table.class_totals
     occurring = [value for value, row in enumerate(table.rows) if any(row)]
     below = [0] * len(whole)
     for left, right in pairwise(occurring):
         below = [count + cell for count, cell in zip(below, table.rows[left], strict=True)]
-        smaller = min(sum(below), records - sum(below))
-        if smaller < rules.min_child or not _is_enough(smaller, records, len(whole)):
-            continue
         above = tuple(total - count for total, count in zip(whole, below, strict=True))
-        yield _Place(left, right, ContingencyTable((tuple(below), above)))
+        yield Place(left, right, ContingencyTable((tuple(below), above)))
 
 
-def _is_enough(smaller: int, records: int, classes: int) -> bool:
-    """The smallest-branch rule: at least 25 records, or a tenth of the node's records a class."""
-    return smaller >= _MOST or _SHARE * classes * smaller >= records
+def is_enough(smaller: int, records: int, classes: int, unit: int = 1) -> bool:
+    """The smallest-branch rule: at least 25 records, or a tenth of the node's records a class.
+
+    Args: smaller, records: in parts of a record, `unit` to one.
+    """
+    return smaller >= _MOST * unit or _SHARE * classes * smaller >= records
 
 
 def _weighed(table: ContingencyTable, rules: GrowthRules) -> ContingencyTable:
     return table if rules.class_weights is None else table.weighed(rules.class_weights)
 
 
-def _log2(number: int) -> int:
+def log2_units(number: int) -> int:
     """The integer nearest to `2^32 log2(number)`, up to what F's own rounding is off by."""
     return (2 * f_entry(number) + number) // (2 * number)
 
 
-def _name(attribute: Attribute, left: int, right: int) -> int:
+def name_of_place(attribute: Attribute, left: int, right: int) -> int:
     """The value that names the place between two that occur."""
     cuts: Sequence[object] | None = attribute.cuts
     if cuts is None:
