@@ -189,6 +189,9 @@ class Settings(BaseSettings):
     """Largest body of a contribution in profile paper, which sends about 200 times more."""
     allow_paper_profile: bool = False
     """Test data only: profile paper lets parties learn counts of single hospitals."""
+    agents_may_ask: bool = False
+    """Whether a hospital's own agent may start the jobs by which it asks a tree that stays shared. Who may ask without
+    end can rebuild the tree from the answers; every question is a job that its hospitals see."""
     max_wait_seconds: Annotated[float, Field(gt=0, le=60)] = 25
     """The longest that a poll of an agent is held open."""
     limits: LimitSettings = LimitSettings()

@@ -10,13 +10,16 @@ from cloud_service.api.answers import json_answer
 from cloud_service.api.body import read_body
 from cloud_service.api.caller import Use
 from cloud_service.api.problems import responses
+from cloud_service.service.shared_asking import ask_shared
 from shared.protocol.polling import STUDIES_HEADER
+from shared.wire.asking import Asked, SignedAsk
 from shared.wire.base import WireModel
 from shared.wire.consent import SignedConsent
 from shared.wire.study import MAX_ANSWER_BYTES, SignedAnswer, SignedStudy, StudyLines
 
 router = APIRouter(tags=["agents"])
 _MAX_CONSENT_BYTES: Final = 2**14
+_MAX_ASK_BYTES: Final = 2**12
 _HEADER_BYTES: Final = 512
 
 Call = Annotated[
@@ -38,6 +41,12 @@ async def consent_body(request: Request) -> SignedConsent:
     """The signed body; strict, so it is parsed from its bytes."""
     raw = await read_body(request, _MAX_CONSENT_BYTES)
     return SignedConsent.parse(raw, what="consent", max_bytes=_MAX_CONSENT_BYTES)
+
+
+async def ask_body(request: Request) -> SignedAsk:
+    """The signed body; strict, so it is parsed from its bytes."""
+    raw = await read_body(request, _MAX_ASK_BYTES)
+    return SignedAsk.parse(raw, what="ask", max_bytes=_MAX_ASK_BYTES)
 
 
 @router.get(
@@ -94,3 +103,24 @@ def consent(services: Use, study: str, signed: Annotated[SignedConsent, Depends(
     """The signed consent of the hospital by which alone two rosters differ (rule A4); it travels in later jobs."""
     services.governance.take_consent(study, signed)
     return Response(status_code=204)
+
+
+@router.post(
+    "/v1/agent/studies/{study}/ask",
+    status_code=201,
+    summary="Ask a tree that stays shared",
+    openapi_extra={"requestBody": {"required": True, **_content(SignedAsk)}},
+    responses={
+        201: {"description": "The job that answers", **_content(Asked)},
+        **responses(400, 401, 403, 404, 409, 413, 422, 429, 503),
+    },
+    response_class=Response,
+)
+def ask(services: Use, study: str, signed: Annotated[SignedAsk, Depends(ask_body)]) -> Response:
+    """Start the job of purpose `predict` by which a hospital asks a shared tree; the same question starts one job.
+
+    Only where the operator allows it. Nothing of the records is in the request: they go out as shares, in the job.
+    """
+    parts = (services.governance, services.studies, services.jobs, services.results)
+    job = ask_shared(*parts, study, signed)
+    return Response(Asked(job=job).canonical(), status_code=201, media_type="application/json")

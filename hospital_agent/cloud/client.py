@@ -52,6 +52,7 @@ from shared.protocol.polling import (
 )
 from shared.protocol.tracing import REQUEST_HEADER
 from shared.rng import random_bytes
+from shared.wire.asking import Asked, SignedAsk
 from shared.wire.base import WireModel
 from shared.wire.consent import SignedConsent
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
@@ -210,6 +211,14 @@ class CloudClient:
     def consent(self, study: str, signed: SignedConsent) -> None:
         """Bring a hospital's consent to a difference. Raises: PeerError: refused for good. TemporaryError."""
         self._post_word(f"{_STUDIES}/{study}/consent", signed)
+
+    def ask_shared(self, study: str, signed: SignedAsk) -> str:
+        """Have a job started by which this hospital asks a shared tree; its id. Raises: PeerError: refused.
+        TemporaryError."""
+        headers = {"content-type": "application/json"}
+        path = f"{_STUDIES}/{study}/ask"
+        raw = self._send("POST", path, "study", MAX_RECEIPT_BYTES, content=signed.canonical(), headers=headers)
+        return Asked.parse(raw, what="answer to ask", max_bytes=MAX_RECEIPT_BYTES).job
 
     def _post_word(self, path: str, word: WireModel) -> None:
         headers = {"content-type": "application/json"}

@@ -11,8 +11,9 @@ from hospital_agent.daemon.progress import Progress
 from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import Shelf, shares_path, shelf_of
+from hospital_agent.models.questions import Questions
 from hospital_agent.policy import Policy, load_policy
-from hospital_agent.records import AskedSource, DataSettings, RecordSource, open_source
+from hospital_agent.records import AskedSource, DataSettings, QuestionSource, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
 from shared.ids import AgentId
 from shared.protocol.agent_effects import HospitalKeys
@@ -66,8 +67,12 @@ class Office:
 
     def records_for(self, manifest: Manifest) -> RecordSource:
         """The records that a job is about: of the studies, or those that a shared tree is to be asked about."""
-        ask, data = self.settings.data.ask, self.data_for(manifest.study)
-        if ask is None or manifest.secret is None or manifest.secret.purpose == "train":
+        ask, data, secret = self.settings.data.ask, self.data_for(manifest.study), manifest.secret
+        if secret is not None and secret.purpose == "predict" and secret.result_parties == [self.own]:
+            question = Questions(self.folder, self.clock).of_job(manifest.job, str(secret.model))
+            if question is not None:
+                return QuestionSource(question.columns, question.rows, self.folder / SNAPSHOTS)
+        if ask is None or secret is None or secret.purpose == "train":
             return open_source(data, self.folder / SNAPSHOTS)
         asked = replace(data, path=ask, url=None, table=None, query=None)
         return AskedSource(asked, self.folder / SNAPSHOTS)

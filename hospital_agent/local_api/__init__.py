@@ -13,6 +13,7 @@ from hospital_agent.local_api.library import Library
 from hospital_agent.local_api.problems import Problem, RefusedError, problem, problems
 from hospital_agent.local_api.questions import MAX_RECORDS, ExactRoute, Question
 from hospital_agent.local_api.rates import Rates
+from hospital_agent.local_api.secret_desk import Outcome, SecretDesk
 from hospital_agent.local_api.serving import serving
 
 __all__ = [
@@ -25,10 +26,12 @@ __all__ = [
     "ExactRoute",
     "Gate",
     "Library",
+    "Outcome",
     "Problem",
     "Question",
     "Rates",
     "RefusedError",
+    "SecretDesk",
     "create_app",
     "from_here",
     "knows",

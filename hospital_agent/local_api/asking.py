@@ -13,17 +13,19 @@ from typing import Any, Final
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from hospital_agent.local_api.csv_text import CSV_TYPE, read_csv, write_csv
-from hospital_agent.local_api.desk import Asked, Desk
-from hospital_agent.local_api.problems import RefusedError
+from hospital_agent.local_api.desk import Asked, Desk, StaysSharedError
+from hospital_agent.local_api.problems import RefusedError, problem
 from hospital_agent.local_api.questions import MAX_RECORDS, Question
+from hospital_agent.local_api.secret_desk import MOST_WAIT_SECONDS
 from hospital_agent.models import Record
+from hospital_agent.models.questions import Question as SharedQuestion
 
 JSON_TYPE: Final = "application/json"
 REQUEST_ID: Final = "x-request-id"
@@ -57,7 +59,7 @@ async def answer(request: Request, desk: Desk, model_id: str | None) -> Response
         body = await request.body()
     except ClientDisconnect:
         raise RefusedError(408, "too_slow", "The body did not arrive in time.") from None
-    if len(body) > _SMALL_BODY:
+    if len(body) > _SMALL_BODY or "wait" in request.query_params:
         return await run_in_threadpool(respond, request, desk, model_id, body)
     return respond(request, desk, model_id, body)
 
@@ -76,8 +78,34 @@ def respond(request: Request, desk: Desk, model_id: str | None, body: bytes) -> 
     else:
         records, named = read_question(body)
         model_id = named if model_id is None else _one_model(model_id, named)
-    asked = desk.ask(model_id, records, caller=request.scope["state"]["caller"], key=key)
+    caller = request.scope["state"]["caller"]
+    try:
+        asked = desk.ask(model_id, records, caller=caller, key=key)
+    except StaysSharedError as shared:
+        question = desk.ask_shared(shared, caller=caller, wait=wait_of(request))
+        return shared_response(desk, question)
     return _written(request, asked, ignored)
+
+
+def shared_response(desk: Desk, question: SharedQuestion) -> Response:
+    """What came of a question to a shared tree: 200 with the answer, 202 while its job runs, 409 if it failed."""
+    document = desk.shared_document(question)
+    if question.state == "failed":
+        return problem(409, "job_failed", question.reason, where=f"question {question.id}")
+    headers = {"cache-control": "no-store"}
+    if question.state != "done":
+        headers |= {"location": document["at"], "retry-after": "1"}
+    return JSONResponse(document, 200 if question.state == "done" else 202, headers)
+
+
+def wait_of(request: Request) -> float:
+    """`wait`: seconds. Raises: RefusedError: no number from 0 to 60."""
+    text = request.query_params.get("wait", "0")
+    if not text.isascii() or not text.isdecimal() or int(text) > MOST_WAIT_SECONDS:
+        raise RefusedError(
+            400, "malformed", f"wait: expected whole seconds from 0 to {MOST_WAIT_SECONDS:.0f}."
+        )
+    return float(text)
 
 
 def read_question(body: bytes) -> tuple[Sequence[Record], str | None]:

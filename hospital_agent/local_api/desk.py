@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hospital_agent.local_api.library import Library
+from hospital_agent.local_api.problems import RefusedError
 from hospital_agent.local_api.rates import Rates
+from hospital_agent.local_api.secret_desk import SecretDesk, question_document
 from hospital_agent.models import Answers, Record, description, summary
 from hospital_agent.models.card import NO_WORDS, card_of
 from hospital_agent.models.counters import Counters
 from hospital_agent.models.names import STUDY_PREFIX, Change, Names, Standing
 from hospital_agent.models.predictions_log import PredictionsLog
+from hospital_agent.models.questions import Question
 from hospital_agent.models.watching import Watch, worst
 from shared.errors import InputError
 from shared.tree.answering import Answer
@@ -48,6 +51,14 @@ class Asked:
         return f'{self.head_text}, "predictions": [{", ".join([answer.text for answer in self.found])}]}}'
 
 
+class StaysSharedError(Exception):
+    """The model's tree is shared among the compute parties: a job answers. `records`: in the study's words."""
+
+    def __init__(self, answers: Answers, records: Sequence[Record]) -> None:
+        super().__init__(answers.model.id)
+        self.answers, self.records = answers, records
+
+
 @dataclass(slots=True)
 class Desk:
     """`names`, `counters`, `log`: None where nothing is kept (a server without a folder).
@@ -62,6 +73,7 @@ class Desk:
     states: Callable[[], Mapping[str, str]] = dict
     clock: Callable[[], float] = lambda: 0.0
     rates: Rates | None = None
+    secret: SecretDesk | None = None
     _heads: dict[tuple[object, ...], tuple[dict[str, Any], str]] = field(default_factory=dict, repr=False)
     _states: tuple[float, Mapping[str, str]] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -80,7 +92,7 @@ class Desk:
         Args: wanted: a name, a model's id or its beginning, `latest` or None for the newest. caller: for the log. key:
             what keeps a request with one version during a trial; None: the records themselves. in_study_words: the
             records need no data contract, such as those that a FHIR mapping made, whatever units are used here.
-        Raises: InputError: no such model, or as `Answers.document`. RefusedError: too many requests.
+        Raises: InputError: no such model, or as `Answers.document`. RefusedError: too many requests. StaysSharedError.
         """
         if self.rates is not None:
             self.rates.take(caller)
@@ -95,6 +107,8 @@ class Desk:
             role = "candidate" if chosen == now.candidate else "champion"
             answers, role = self._version(name or "", now, role, records, in_study_words=in_study_words)
         read = list(records) if in_study_words else [answers.as_study(record) for record in records]
+        if answers.book is None and self.secret is not None and answers.model.stays_shared:
+            raise StaysSharedError(answers, read)
         found = answers.ask(read)
         self._count(answers, standing, read, found)
         if now is not None and now.candidate is not None and name is not None:
@@ -103,6 +117,33 @@ class Desk:
             self.log.note(caller, answers.model.id, answers.head["tree_sha256"], role, len(found))
         head, text = self._head(answers, standing, name, role)
         return Asked(answers, head, text, found, role, name)
+
+    def ask_shared(self, asked: StaysSharedError, *, caller: str, wait: float) -> Question:
+        """Have a job answer. Raises: InputError, RefusedError: as `SecretDesk.ask`."""
+        if self.secret is None:
+            raise InputError("no job can be started here", where=f"model {asked.answers.model.id}")
+        question = self.secret.ask(asked.answers, asked.records, caller=caller)
+        if self.log is not None:
+            self.log.note(caller, asked.answers.model.id, None, "shared", len(asked.records))
+        return self.secret.look(question.id, wait) or question
+
+    def shared_answer(self, question_id: str, wait: float) -> Question:
+        """Where a question to a shared tree stands. Raises: RefusedError: 404, there is none (any more)."""
+        question = None if self.secret is None else self.secret.look(question_id, wait)
+        if question is None:
+            raise RefusedError(
+                404, "not_found", "There is no such question, or its answer was kept for an hour and is gone."
+            )
+        return question
+
+    def shared_document(self, question: Question) -> dict[str, Any]:
+        """The same for programs, with notice and intended use."""
+        try:
+            answers = self.library.answers(question.model)
+        except InputError:  # the model was removed meanwhile; what was answered stays answered
+            return question_document(question, {})
+        head, _ = self._head(answers, self._standing(), None, "only")
+        return question_document(question, head)
 
     def close(self) -> None:
         """Write what was counted."""

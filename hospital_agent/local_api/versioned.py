@@ -9,8 +9,9 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from fastapi.params import Depends
 from fastapi.responses import JSONResponse, Response
+from starlette.concurrency import run_in_threadpool
 
-from hospital_agent.local_api.asking import DirectRoute, answer
+from hospital_agent.local_api.asking import DirectRoute, answer, shared_response, wait_of
 from hospital_agent.local_api.desk import Desk
 from hospital_agent.local_api.problems import problems
 from hospital_agent.local_api.questions import Question
@@ -19,6 +20,10 @@ from shared.wire.predicting import EXAMPLE_ANSWER, EXAMPLE_CSV, PredictionAnswer
 
 MARKDOWN: Final = "text/markdown"
 _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
+    202: {
+        "description": "The tree stays shared, and a job was started: fetch the answer at `at`",
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    },
     200: {
         "description": "One prediction a record, in their order",
         "model": PredictionAnswer,
@@ -26,7 +31,18 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
             "application/json": {"example": EXAMPLE_ANSWER},
             "text/csv": {"schema": {"type": "string"}},
         },
-    }
+    },
+}
+_LATER: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"description": told, "content": {"application/json": {"schema": {"type": "object"}}}}
+    for status, told in ((200, "The answer"), (202, "The job still runs"))
+}
+_WAIT: Final[dict[str, Any]] = {
+    "name": "wait",
+    "in": "query",
+    "required": False,
+    "description": "Of a tree that stays shared: seconds to wait for the job that answers",
+    "schema": {"type": "integer", "minimum": 0, "maximum": 60},
 }
 _ASKED: Final[dict[str, Any]] = {
     "parameters": [
@@ -36,7 +52,8 @@ _ASKED: Final[dict[str, Any]] = {
             "required": False,
             "description": "Keeps one request with one version while a candidate is on trial",
             "schema": {"type": "string", "maxLength": 200, "pattern": "^[!-~]*$"},
-        }
+        },
+        _WAIT,
     ],
     "requestBody": {
         "required": True,
@@ -99,13 +116,14 @@ def add_predictions(
     router: APIRouter, desk: Desk, guarded: Sequence[Depends], refusals: dict[int | str, dict[str, Any]]
 ) -> None:
     """`POST /v1/models/{id}/predict`, and `POST /predict` as it was named before."""
-    said = refusals | problems(400, 408, 413, 422, 429) | _ANSWERS
+    said = refusals | problems(400, 408, 409, 413, 422, 429, 503) | _ANSWERS
 
     async def predict(request: Request, model_id: str) -> Response:
         """Class, certainty where the study allows it, path in words, and what was missing, for each record.
 
         `model_id`: a name such as `study:ID`, a model's id or its beginning, or `latest`. Records come as JSON or as
-        CSV with a header; `Accept: text/csv` is answered in CSV.
+        CSV with a header; `Accept: text/csv` is answered in CSV. A tree that stays shared is asked by a job: the
+        answer is 202 with the place to look at, unless the job ends within `wait` seconds.
         """
         return await answer(request, desk, model_id)
 
@@ -128,3 +146,21 @@ def add_predictions(
             openapi_extra=_ASKED,
             route_class_override=DirectRoute,
         )
+
+    async def later(request: Request, question_id: str) -> Response:
+        """What came of a question to a tree that stays shared; waits up to `wait` seconds. Kept for an hour."""
+        wait = wait_of(request)
+        question = await run_in_threadpool(desk.shared_answer, question_id, wait)
+        return shared_response(desk, question)
+
+    router.add_api_route(
+        "/v1/predictions/{question_id}",
+        later,
+        methods=["GET"],
+        dependencies=guarded,
+        responses=refusals | problems(400, 404, 409, 422) | _LATER,
+        summary="Answer of a shared tree",
+        response_class=Response,
+        openapi_extra={"parameters": [_WAIT]},
+        route_class_override=DirectRoute,
+    )

@@ -71,6 +71,12 @@ class Model:
         return self.tree
 
     @property
+    def stays_shared(self) -> bool:
+        """Whether no hospital sees the tree, and a job can ask it."""
+        secret = self.manifest.secret
+        return secret is not None and secret.result == "shared"
+
+    @property
     def told(self) -> str:
         """What became of the tree, in a few words."""
         return "the tree is here" if self.tree is not None else self._absence

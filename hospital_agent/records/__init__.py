@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hospital_agent.records.asked_source import AskedSource
+from hospital_agent.records.asked_source import AskedSource, QuestionSource
 from hospital_agent.records.file_source import FileSource
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.source import DataSettings, RecordSource, Snapshot
 from hospital_agent.records.sql_source import SqlSource
 from shared.errors import InputError
 
-__all__ = ["AskedSource", "DataSettings", "RecordRows", "RecordSource", "Snapshot", "open_source"]
+__all__ = ["AskedSource", "DataSettings", "QuestionSource", "RecordRows", "RecordSource", "Snapshot", "open_source"]
 
 
 def open_source(settings: DataSettings, directory: Path) -> RecordSource:

@@ -5,6 +5,7 @@ A class column that is there all the same is not looked at.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,3 +46,37 @@ def _with_open_class(table: Table, schema: Schema, settings: DataSettings) -> Ta
         schema.class_name, len(table.columns) + 1, (schema.classes[0],), np.zeros(table.row_count, np.uint8)
     )
     return replace(table, columns=(*kept, unknown))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSource:
+    """Records of one request, in the study's words; implements `source.RecordSource`. They touch no disk but sealed.
+
+    `rows`: values of `columns`, one text a field.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    directory: Path
+
+    def freeze(self, schema: Schema, salt: bytes) -> CodedSnapshot:
+        """Check every field but the class against the schema, keep the codes."""
+        columns = tuple(
+            _column(name, place, texts)
+            for place, (name, texts) in enumerate(
+                zip(self.columns, zip(*self.rows, strict=True), strict=True), start=1
+            )
+        )
+        asked = Table("the question", columns, len(self.rows), True, lambda row: f"record {row + 1}")
+        settings = DataSettings()
+        table = _with_open_class(asked, schema, settings)
+        return CodedSnapshot.write(self.directory, encode(table, schema, settings), schema, salt)
+
+    def reopen(self, schema: Schema, sha256: str) -> CodedSnapshot:
+        """The codes kept earlier."""
+        return CodedSnapshot.open(self.directory, sha256, schema)
+
+
+def _column(name: str, position: int, texts: Sequence[str]) -> Column:
+    values, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
+    return Column(name, position, tuple(values), codes.astype(np.uint32))

@@ -22,6 +22,7 @@ from cloud_service.service.services import unix_time
 from shared.crypto import identity
 from shared.crypto.identity import IdentityKey
 from shared.ids import AgentId
+from shared.protocol.asking import sign_ask
 from shared.protocol.consenting import sign_consent
 from shared.protocol.enrolment import fingerprint
 from shared.protocol.envelopes import ENVELOPE_CONTEXT
@@ -39,6 +40,7 @@ from shared.protocol.polling import (
     sign_registration,
     sign_studies_call,
 )
+from shared.wire.asking import Ask
 from shared.wire.base import encode_base64url
 from shared.wire.consent import Consent
 from shared.wire.relay import BATCH_TYPE, RELAY_HEADER, as_parcel, pack
@@ -60,6 +62,7 @@ OLD, ABSENT = 301, "f" * 32
 
 Answer = tuple[int, str]
 OK, DONE = (200, ""), (204, "")
+PROFILE = (403, "policy_profile")
 FORGED, STRANGER, OUTSIDE = (401, "bad_signature"), (401, "unknown_agent"), (409, "roster_mismatch")
 UNSIGNED, MALFORMED, CONFLICT = (422, "invalid_input"), (400, "malformed"), (409, "replay_conflict")
 
@@ -108,6 +111,9 @@ TABLE: Mapping[tuple[str, str], Row] = {
         DONE, FORGED, OUTSIDE, STRANGER, FORGED, MALFORMED, CONFLICT, MALFORMED),
     ("POST", "/v1/agent/studies/{study}/consent"): Row(
         DONE, FORGED, OUTSIDE, STRANGER, FORGED, MALFORMED, DONE, OUTSIDE),
+    # nobody may ask shared trees here before the operator allows it
+    ("POST", "/v1/agent/studies/{study}/ask"): Row(
+        PROFILE, FORGED, PROFILE, STRANGER, FORGED, MALFORMED, FORGED, MALFORMED),
 }  # fmt: skip
 
 
@@ -285,6 +291,13 @@ def _consent(world: World, asking: Asking) -> Answer:
     return world.ask("POST", "/v1/agent/studies/study/consent", content=body, headers=JSON)
 
 
+def _ask(world: World, asking: Asking) -> Answer:
+    study = "other" if asking.is_captured else "study"
+    ask = Ask(hospital=asking.agent, study=study, model=ABSENT, question="1" * 32, time=asking.time)
+    body = _stripped(asking, sign_ask(ask, asking.key).canonical())
+    return world.ask("POST", "/v1/agent/studies/study/ask", content=body, headers=JSON)
+
+
 REQUESTS: Mapping[tuple[str, str], Callable[[World, Asking], Answer]] = {
     ("GET", "/v1/inbox"): _poll,
     ("POST", "/v1/messages"): _message,
@@ -297,6 +310,7 @@ REQUESTS: Mapping[tuple[str, str], Callable[[World, Asking], Answer]] = {
     ("GET", "/v1/agent/studies/{study}"): _study,
     ("POST", "/v1/agent/studies/{study}/answer"): _answer,
     ("POST", "/v1/agent/studies/{study}/consent"): _consent,
+    ("POST", "/v1/agent/studies/{study}/ask"): _ask,
 }
 
 

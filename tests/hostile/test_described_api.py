@@ -41,7 +41,7 @@ STUDIES = ("/v1/agent/studies", "/v1/agent/studies/{study}")
 BEYOND_SCHEMA = (
     *SIGNED,
     *STUDIES,
-    *(STUDIES[1] + end for end in ("/answer", "/consent")),
+    *(STUDIES[1] + end for end in ("/answer", "/ask", "/consent")),
     "/v1/jobs/{job_id}/relay",  # a WebSocket
     "/v1/jobs/{job_id}/predict",  # a record must fit the study's attributes
     "/v1/models/{job_id}/predict",  # so here

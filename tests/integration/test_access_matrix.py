@@ -106,6 +106,7 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
     ("GET", "/v1/agent/studies/{study}"): Same(422, "invalid_input"),
     ("POST", "/v1/agent/studies/{study}/answer"): Same(400, "malformed"),
     ("POST", "/v1/agent/studies/{study}/consent"): Same(400, "malformed"),
+    ("POST", "/v1/agent/studies/{study}/ask"): Same(400, "malformed"),
     ("POST", "/v1/jobs/{job_id}/frames"): Same(422, "invalid_input"),
     ("GET", "/v1/jobs/{job_id}/frames"): Same(422, "invalid_input"),
     ("POST", "/v1/jobs/{job_id}/progress"): Same(400, "malformed"),

@@ -1,0 +1,97 @@
+"""A hospital asks a tree that stays shared, by its own agent: a job of purpose `predict` for it alone.
+
+Only where the operator has allowed it (`agents_may_ask`): who may ask without end can rebuild a tree from its answers.
+Every agent of such a job decides about it by its own policy, as about any other, and the log of acts says who asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cloud_service.service.governance import Governance
+from cloud_service.service.jobs import Jobs
+from cloud_service.service.planning import JobPlan, SecretPlan
+from cloud_service.service.refusals import UnknownThingError
+from cloud_service.service.results import Results
+from cloud_service.service.studies import Studies
+from cloud_service.store.jobs import StoredJob
+from shared.errors import ErrorCode, PeerError
+from shared.ids import AgentId
+from shared.protocol.asking import verify_ask
+from shared.protocol.participation import schema_of
+from shared.wire.asking import SignedAsk
+
+
+def ask_shared(
+    governance: Governance, studies: Studies, jobs: Jobs, results: Results, study: str, signed: SignedAsk
+) -> str:
+    """The job that answers; the same question again starts no second one.
+
+    Raises: PeerError: `malformed`: about another study than the address names; `roster_mismatch`: no shared tree of
+        this study was grown with the hospital; `policy_profile`: not allowed here; `unknown_agent`; `bad_signature`.
+        InputError, ConflictError: as `Jobs.start`. RateLimitedError.
+    """
+    now = governance.clock()
+    agent = AgentId(signed.ask.hospital)
+    with governance.database.read() as connection:
+        certificate = governance.admission.caller(connection, agent)
+    ask = verify_ask(signed, certificate.public_key, now)
+    governance.presence.saw(agent)
+    governance.rates.spend(agent)
+    if ask.study != study:
+        raise PeerError(ErrorCode.MALFORMED, "ask: it is about another study than the address names")
+    if not jobs.settings.agents_may_ask:
+        raise PeerError(
+            ErrorCode.POLICY_PROFILE,
+            "this cloud lets no hospital ask shared trees by itself (setting agents_may_ask); ask the coordinator",
+        )
+    plan = _plan(_grown(results, ask.model, study, agent), agent)
+    return jobs.start(studies.get(study), plan, actor=agent, key=ask.question).stored.job.manifest.job
+
+
+def _grown(results: Results, model: str, study: str, agent: AgentId) -> StoredJob:
+    """The job that grew the shared tree."""
+    unfit = PeerError(
+        ErrorCode.ROSTER_MISMATCH, "ask: no tree of this study that stays shared was grown with the sender"
+    )
+    try:
+        done = results.finished(model)
+    except UnknownThingError:
+        raise unfit from None
+    manifest = done.job.manifest
+    is_shared = manifest.secret is not None and manifest.secret.result == "shared"
+    if not is_shared or manifest.study != study or agent not in done.job.roster:
+        raise unfit
+    return done
+
+
+def _plan(done: StoredJob, agent: AgentId) -> JobPlan:
+    """The tree asked as it was grown, by as few hospitals as the study allows: parties, who asks, then the others."""
+    manifest = done.job.manifest
+    secret = manifest.secret
+    if secret is None:
+        raise PeerError(ErrorCode.ROSTER_MISMATCH, "ask: the tree is not shared")
+    names = [attribute.name for attribute in schema_of(manifest).attributes]
+    return JobPlan(
+        invited=_invited(secret.compute_parties, agent, done.job.roster, manifest.min_hospitals),
+        mode="gain-ratio",
+        min_hospitals=manifest.min_hospitals,
+        max_depth=manifest.max_depth,
+        min_node=manifest.min_node,
+        min_child=manifest.min_child,
+        max_shrinks=manifest.max_shrinks,
+        deadlines=manifest.deadlines,
+        secret=SecretPlan(
+            compute_parties=secret.compute_parties,
+            purpose="predict",
+            result_parties=[agent],
+            grid={names[entry.attribute]: entry.step for entry in secret.grid},
+            model=manifest.job,
+        ),
+    )
+
+
+def _invited(parties: Sequence[str], agent: str, roster: Sequence[str], least: int) -> list[str]:
+    found = list(dict.fromkeys([*parties, agent]))
+    others = [name for name in roster if name not in found]
+    return sorted([*found, *others[: max(0, least - len(found))]])

@@ -1,0 +1,152 @@
+"""Records that a tree which stays shared is asked about, from a program's request until the answer was fetched.
+
+Each is one private file, sealed where the folder is encrypted. Records go when the job is over, answers after an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from hospital_agent.files import make_private_folder
+from hospital_agent.protection import Protection
+from shared.errors import InputError
+from shared.rng import random_bytes
+
+QUESTIONS: Final = "questions"
+KEPT_SECONDS: Final = 3600
+MOST: Final = 100
+_MAX_BYTES: Final = 2**26
+_STARTING_SECONDS: Final = 60
+_LOOK_SECONDS: Final = 0.1
+_ID_BYTES: Final = 16
+
+QuestionState = Literal["starting", "running", "done", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One request. `columns` and `rows`: attributes and values as the study lists them, empty once it is over.
+
+    `answers`: classes in the order of the rows. `reason`: of a failure. Times in Unix seconds.
+    """
+
+    id: str
+    study: str
+    model: str
+    caller: str
+    asked: int
+    columns: tuple[str, ...] = field(repr=False)
+    rows: tuple[tuple[str, ...], ...] = field(repr=False)
+    state: QuestionState = "starting"
+    job: str | None = None
+    answers: tuple[str, ...] = field(default=(), repr=False)
+    reason: str = ""
+    over: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return self.state in ("done", "failed")
+
+
+@dataclass(slots=True)
+class Questions:
+    """The folder of questions. `clock`: Unix seconds."""
+
+    folder: Path
+    clock: Callable[[], float]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def new(
+        self,
+        study: str,
+        model: str,
+        caller: str,
+        columns: Sequence[str],
+        rows: Sequence[Sequence[str]],
+    ) -> Question:
+        """Keep a question that begins. Raises: InputError: too many are open."""
+        with self._lock:
+            self._tidy()
+            if len(self._paths()) >= MOST:
+                raise InputError(
+                    f"{MOST} questions to shared trees are kept already",
+                    where="predict",
+                    remedy="Wait until some are answered, or ask several records in one request.",
+                )
+            asked = Question(
+                random_bytes(_ID_BYTES).hex(),
+                study,
+                model,
+                caller,
+                int(self.clock()),
+                tuple(columns),
+                tuple(map(tuple, rows)),
+            )
+            self._write(asked)
+        return asked
+
+    def put(self, question: Question) -> Question:
+        """Keep a change; of one that is over the records go."""
+        if question.is_over:
+            question = replace(question, rows=(), over=question.over or int(self.clock()))
+        self._write(question)
+        return question
+
+    def get(self, question_id: str) -> Question | None:
+        """A question, None if there is none of that id or it was too long ago."""
+        if len(question_id) != 2 * _ID_BYTES or not question_id.isalnum():
+            return None
+        return self._read(self._path(question_id))
+
+    def all(self) -> list[Question]:
+        """All that are kept, oldest first."""
+        found = [question for path in self._paths() if (question := self._read(path)) is not None]
+        return sorted(found, key=lambda question: question.asked)
+
+    def of_job(self, job: str, model: str) -> Question | None:
+        """The question that a job answers; None for a job that a person began.
+
+        A question of this model whose job is not known yet is waited for: the cloud is about to say which it is.
+        """
+        ends = time.monotonic() + _STARTING_SECONDS
+        while True:
+            kept = [question for question in self.all() if question.model == model]
+            found = next((question for question in kept if question.job == job), None)
+            recent = self.clock() - _STARTING_SECONDS
+            waits = any(question.state == "starting" and question.asked > recent for question in kept)
+            if found is not None or not waits or time.monotonic() > ends:
+                return found
+            time.sleep(_LOOK_SECONDS)
+
+    def _tidy(self) -> None:
+        for question in self.all():
+            if question.is_over and question.over < self.clock() - KEPT_SECONDS:
+                self._path(question.id).unlink(missing_ok=True)
+
+    def _paths(self) -> list[Path]:
+        return [path for path in (self.folder / QUESTIONS).glob("*.json") if not path.name.startswith(".")]
+
+    def _path(self, question_id: str) -> Path:
+        return self.folder / QUESTIONS / f"{question_id}.json"
+
+    def _write(self, question: Question) -> None:
+        path = self._path(question.id)
+        make_private_folder(path.parent)
+        Protection.of(self.folder).write(path, json.dumps(asdict(question)).encode())
+
+    def _read(self, path: Path) -> Question | None:
+        if not path.is_file():
+            return None
+        raw = Protection.of(self.folder).read(path, max_bytes=_MAX_BYTES, remedy="Ask again.")
+        data: dict[str, Any] = json.loads(raw)
+        rows = tuple(tuple(row) for row in data["rows"])
+        return Question(
+            **{**data, "columns": tuple(data["columns"]), "rows": rows, "answers": tuple(data["answers"])}
+        )
