@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
+import tomllib
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from hospital_agent.clinical.paths import path_compiler
+from hospital_agent.clinical.services import ServicesFile
+from hospital_agent.clinical_settings import ClinicalSection
 from shared.contract.fhir import MappedRecord, MappingReader, Origin
 from shared.contract.fhir_checking import check_mapping, draft_mapping
 from shared.contract.fhir_resources import Gathered, moment_of, of_one_patient, resources_in
@@ -255,3 +262,85 @@ def test_a_draft_is_a_mapping_that_names_what_is_left_to_fill_in() -> None:
     ]
     with pytest.raises(InputError, match="the study has no such attribute"):
         check_mapping(mapping(NUMBER), schema)
+
+
+NAMES = [
+    "resourceType",
+    "entry",
+    "resource",
+    "code",
+    "coding",
+    "system",
+    "status",
+    "subject",
+    "reference",
+    "component",
+]
+NAMES += [
+    "valueQuantity",
+    "value",
+    "unit",
+    "effectiveDateTime",
+    "item",
+    "answer",
+    "linkId",
+    "link",
+    "meta",
+    "birthDate",
+]
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.decimals(allow_nan=False),
+    st.sampled_from(
+        ["Bundle", "Observation", "Patient", "QuestionnaireResponse", "final", LOINC, "4548-4", "x", "%"]
+    ),
+)
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=6),
+    max_leaves=25,
+)
+RESOURCE = st.fixed_dictionaries(
+    {"resourceType": st.sampled_from(["Observation", "Patient", "QuestionnaireResponse", "Bundle"])},
+    optional=dict.fromkeys(NAMES[1:], JSON),
+)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(RESOURCE, max_size=3) | JSON)
+def test_whatever_json_comes_it_is_read_or_refused_in_words(document: Any) -> None:
+    reader = MappingReader.of(mapping(*EVERY_KIND), path_compiler("mapping"))
+    try:
+        resources = of_one_patient(resources_in(document))
+        record = reader.read(Gathered(tuple(resources)), ASKED)
+    except InputError:
+        return
+    assert len(record.origins) == len(EVERY_KIND)
+
+
+EVERY_KIND: list[dict[str, Any]] = [
+    NUMBER,
+    {"name": "age", "resource": "Patient", "take": "age"},
+    {"name": "sex", "resource": "Patient", "take": "gender"},
+    {"name": "part", "resource": "Observation", "take": "value"}
+    | {"codes": [f"{LOINC}|4548-4"], "component": [f"{LOINC}|4548-4"]},
+    {"name": "pain", "resource": "QuestionnaireResponse", "take": "value", "link": "x"},
+    {
+        "name": "path",
+        "resource": "Observation",
+        "take": "path",
+        "path": "value",
+        "codes": [f"{LOINC}|4548-4"],
+    },
+]
+
+
+def test_the_examples_of_the_guide_are_what_the_agent_takes() -> None:
+    text = (Path(__file__).parents[4] / "docs/guides/clinical-systems.md").read_text()
+    (written,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    FhirMapping.parse(written.encode(), what="mapping", max_bytes=2**20)
+    settings_text, services = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    ClinicalSection.model_validate(tomllib.loads(settings_text)["clinical"])
+    ServicesFile.model_validate(tomllib.loads(services))
