@@ -76,19 +76,8 @@ def _grow_codes(rows: Sequence[Row], schema: Schema, rules: GrowthRules) -> Tree
 
 def _check_thresholds(schema: Schema) -> None:
     """Whether a job with thresholds takes this schema. Raises: InputError: it does not."""
-    wrong = [
-        (
-            any(a.is_fractional for a in schema.attributes),
-            "not together with missing values that are fractional",
-        ),
-        (
-            not any(map(is_ordered, schema.attributes)),
-            "no attribute has an order: give one cut points, or treat_as",
-        ),
-    ]
-    reason = next((text for broken, text in wrong if broken), None)
-    if reason is not None:
-        raise InputError(reason, where="thresholds")
+    if not any(map(is_ordered, schema.attributes)):
+        raise InputError("no attribute has an order: give one cut points, or treat_as", where="thresholds")
 
 
 def rows_of(frame: Any, schema: Schema, place: int = 1) -> list[Row]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hospital_agent.records.rows import RecordRows
 from shared.errors import InternalError
-from shared.tree.binary_tests import AtMost, Equals
+from shared.tree.binary_tests import AtMost, Equals, UpTo, goes_right
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.schema import Schema
 from shared.tree.voting import can_vote, distribution, winner
@@ -60,7 +60,9 @@ def _voted(split: Split, schema: Schema, records: RecordRows, rows: NDArray[np.i
 def _vote(split: Split, schema: Schema, codes: Sequence[int]) -> int:
     def branch_of(at: Split) -> int | None:
         code = codes[at.attribute]
-        return code if code < len(at.kids) else None
+        if code >= schema.branch_count(at.attribute):
+            return None
+        return code if not isinstance(at.test, UpTo | Equals) else int(goes_right(at.test, code))
 
     return winner(distribution(split, schema.class_count, branch_of, lambda at: _votes(at, schema)))
 
@@ -78,7 +80,10 @@ def _branches(split: Split, schema: Schema, records: RecordRows, rows: NDArray[n
     else:
         bound = _threshold_code(schema, split.attribute, test) if isinstance(test, AtMost) else test.value
         right = codes > bound
-    return right.astype(np.int64)
+    branches = right.astype(np.int64)
+    if schema.attributes[split.attribute].is_fractional:
+        branches[codes >= schema.branch_count(split.attribute)] = -1
+    return branches
 
 
 def _threshold_code(schema: Schema, index: int, test: AtMost) -> int:

@@ -209,7 +209,18 @@ def _questions(terms: Terms) -> list[int]:
     """How many branches each question has that a path may ask, in no order."""
     widths = []
     for index, values in enumerate(terms.values):
-        widths += [2] * (values - 1) if index in terms.ordered else [values]
+        branches = values - (index in terms.fractional)
+        widths += [2] * (branches - 1) if index in terms.ordered else [branches]
+    return widths
+
+
+def _groups(terms: Terms) -> list[int]:
+    """Into how many groups of records each question parts every group of a node, in no order."""
+    widths = []
+    for index, values in enumerate(terms.values):
+        parts = 2 if index in terms.fractional else 1
+        branches = values - (index in terms.fractional)
+        widths += [2 * parts] * (branches - 1) if index in terms.ordered else [parts * branches]
     return widths
 
 
@@ -226,13 +237,8 @@ def populations_at(terms: Terms, depth: int) -> int:
 
     A split on such an attribute gives each part of a node two in every branch: records with the value, and without any.
     """
-    if not terms.fractional:
-        return nodes_at(terms, depth)
-    widths = [
-        2 * (width - 1) if index in terms.fractional else width for index, width in enumerate(terms.values)
-    ]
     count = 1
-    for width in sorted(widths, reverse=True)[:depth]:
+    for width in sorted(_groups(terms), reverse=True)[:depth]:
         count *= max(width, 1)
     return count
 

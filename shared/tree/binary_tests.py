@@ -100,7 +100,8 @@ def _interval_sides(attribute: Attribute, value: int) -> tuple[str, str]:
     if value >= len(cuts):
         return f"!= {last}", f"= {last}"
     bound = decimal_text(cuts[value])
-    return f"<= {bound}", f"> {bound}" if attribute.missing_code is None else f"> {bound} or {last}"
+    alone = attribute.missing_code is None or attribute.is_fractional
+    return f"<= {bound}", f"> {bound}" if alone else f"> {bound} or {last}"
 
 
 def goes_right(test: UpTo | Equals, code: int) -> bool:

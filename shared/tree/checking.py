@@ -39,5 +39,5 @@ def _check_split(split: Split, attribute: Attribute) -> None:
         if attribute.fixed_point is None:
             raise InputError("a threshold for an attribute of listed values", where=where)
         attribute.fixed_point.code_of(attribute.name, test.threshold)
-    elif test.value >= len(attribute.values) - (0 if isinstance(test, Equals) else 1):
+    elif test.value >= attribute.branch_count - (0 if isinstance(test, Equals) else 1):
         raise InputError("a test of a value that the schema does not list, or that is its last", where=where)

@@ -168,10 +168,7 @@ def branch_of(split: Split, schema: Schema, record: Mapping[str, Value]) -> tupl
     Raises: InputError: not a finite number where one is due.
     """
     attribute = schema.attributes[split.attribute]
-    branch, reason = _branch(attribute, split.test, record.get(attribute.name))
-    if attribute.is_fractional and branch == attribute.missing_code:
-        return None, "missing"
-    return branch, reason
+    return _branch(attribute, split.test, record.get(attribute.name))
 
 
 def goes_in_parts(split: Split, schema: Schema, record: Mapping[str, Value]) -> bool:
@@ -187,6 +184,8 @@ def _branch(attribute: Attribute, test: BinaryTest | None, value: Value) -> tupl
         number = value_number(attribute, value)
         return None if number is None else int(number > test.threshold), "missing"
     code, reason = value_code(attribute, value)
+    if attribute.is_fractional and code == attribute.missing_code:
+        return None, "missing"
     return code if test is None or code is None else int(goes_right(test, code)), reason
 
 

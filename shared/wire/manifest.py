@@ -222,7 +222,6 @@ class Manifest(WireModel):
             (self.profile != "hardened", "it is for profile hardened"),
             (self.tally is not None, "a job that only counts splits nothing"),
             (self.noise is not None, "places found in noisy sums would follow the noise: without noise"),
-            (bool(self.schema_.fractional), "not together with missing values that are fractional"),
             (
                 not self.schema_.ordered,
                 "no attribute has an order: give one cut points, or treat_as ordered",

@@ -141,8 +141,5 @@ def test_what_cannot_have_thresholds_says_so() -> None:
     categories = SCHEMA | {"attributes": [SCHEMA["attributes"][1]]}
     with pytest.raises(ValidationError, match="thresholds: no attribute has an order"):
         manifest(categories, thresholds="gain")
-    gaps = {"name": "ward", "values": ["a", "missing"], "missing": "fractional"}
-    with pytest.raises(ValidationError, match="thresholds: not together with missing"):
-        manifest(SCHEMA | {"attributes": [SCHEMA["attributes"][0], gaps]}, thresholds="gain")
     with pytest.raises(ValidationError):
         manifest(thresholds="median")

@@ -20,7 +20,7 @@ from shared.tree.binary_tests import AtMost, BinaryTest, Equals, UpTo, branch_na
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.numbers import FixedPoint, decimal_text
 from shared.tree.prediction import Disclosure, predict
-from shared.tree.schema import Attribute, Schema
+from shared.tree.schema import Attribute, Schema, TreatAs
 
 HOSTILE = (
     "<", "<= 5", "=", "a=b", '"', "'", 'say "no"', "a,b", ";", "&", "&amp;", "&#65;", "]]>", "<!--", "\\", "\\n", '\\"',
@@ -168,7 +168,9 @@ def _parted(draw: st.DrawFn, name: str, texts: Sequence[str]) -> Attribute:
         return replace(Attribute.numeric(name, cuts, missing="none"), missing="fractional")
     known = [text for text in texts if text not in ("", "missing")]
     values = draw(st.lists(st.sampled_from(known), min_size=1, max_size=3, unique=True))
-    return Attribute(name, (*values, draw(st.sampled_from(["", "missing"]))), missing="fractional")
+    order: TreatAs | None = draw(st.sampled_from([None, "ordered"])) if len(values) > 1 else None
+    listed = (*values, draw(st.sampled_from(["", "missing"])))
+    return Attribute(name, listed, treat_as=order, missing="fractional")
 
 
 _NUMBERS = [
@@ -216,8 +218,11 @@ def _counts(schema: Schema, *, in_parts: bool) -> st.SearchStrategy[tuple[int, .
 def _tests(attribute: Attribute) -> st.SearchStrategy[BinaryTest | None]:
     if attribute.fixed_point is not None:
         return st.sampled_from([AtMost(number) for number in _NUMBERS[:-1]])
-    values = st.integers(0, len(attribute.values) - 1)
-    has_tests = attribute.cuts is not None and not attribute.is_fractional
+    if attribute.is_fractional:  # the value for empty fields is on no side
+        values = st.integers(0, max(0, attribute.branch_count - 2))
+    else:
+        values = st.integers(0, len(attribute.values) - 1)
+    has_tests = attribute.cuts is not None and attribute.branch_count > 1
     return {
         None: st.one_of(st.none(), st.builds(UpTo, values)) if has_tests else st.none(),
         "ordered": st.builds(UpTo, values),
