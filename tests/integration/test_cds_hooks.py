@@ -91,6 +91,7 @@ def check_outcome(answer: httpx2.Response, status: int, text: str = "") -> None:
 def check_cards(document: dict[str, Any]) -> list[dict[str, Any]]:
     """What the specification and HL7's invariants ask of an answer."""
     _check_filled(document)
+    check_members(document, INVARIANTS["members"]["response"])
     compile_path = path_compiler("invariants")
     for invariant in INVARIANTS["response"]:
         found: list[Any] = [document]
@@ -110,6 +111,45 @@ def check_cards(document: dict[str, Any]) -> list[dict[str, Any]]:
     return list(document["cards"])
 
 
+def check_members(document: dict[str, Any], rules: list[list[Any]]) -> None:
+    """Whether members are those of HL7's logical model, as often and of the type that it says."""
+    known = {path: (least, kind, most) for path, least, most, kind in rules}
+    waiting: list[tuple[str, Any]] = [("", document)]
+    for path, value in waiting:  # grows while it is walked
+        below = [name for name in known if name.rpartition(".")[0] == path]
+        assert all(f"{path}.{name}".lstrip(".") in below for name in value), (path, sorted(value))
+        for name in below:
+            least, kind, most = known[name]
+            content = value.get(name.rpartition(".")[2])
+            assert content is not None or least == 0, name
+            found = [] if content is None else content if most == "*" else [content]
+            for one in found:
+                assert _is_kind(one, kind), (name, kind)
+                waiting += [(name, one)] if kind == "object" else []
+
+
+def _is_kind(value: Any, kind: str) -> bool:
+    if kind == "object":
+        return isinstance(value, dict)
+    if kind == "coding":
+        return isinstance(value, dict) and set(value) <= {
+            "system",
+            "version",
+            "code",
+            "display",
+            "userSelected",
+        }
+    if kind == "map":
+        return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    if not isinstance(value, str):
+        return False
+    if kind == "uuid":
+        return str(uuid.UUID(value)) == value
+    if kind == "url":
+        return httpx.URL(value).is_absolute_url
+    return kind == "string" or value in kind.split("|")
+
+
 def _check_filled(value: Any, name: str = "") -> None:
     assert value is not None
     assert value != ""
@@ -121,11 +161,26 @@ def _check_filled(value: Any, name: str = "") -> None:
         _check_filled(content, str(key))
 
 
+RELATIVE = [{"label": "a", "url": "/a", "type": "absolute"}]
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [("summary", 5), ("indicator", "hard-stop"), ("uuid", "7"), ("icon", "x"), ("links", RELATIVE)],
+)
+def test_the_checks_of_cards_can_fail(open_ward: Ward, place: str, value: Any) -> None:
+    answer = open_ward.ask().json()
+    answer["cards"][0][place] = value
+    with pytest.raises((AssertionError, ValueError)):
+        check_cards(answer)
+
+
 def test_discovery_is_for_everybody_and_names_what_is_needed(open_ward: Ward, closed_ward: Ward) -> None:
     for one in (open_ward, closed_ward):
         answer = one.client.get("/cds-services", headers={"origin": ORIGIN})
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == ORIGIN
+    check_members(answer.json(), INVARIANTS["members"]["services"])
     services = answer.json()["services"]
     _check_filled(services)
     assert [(one["id"], one["hook"]) for one in services] == [
