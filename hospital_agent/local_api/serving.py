@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+import h11
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hospital_agent.settings import LocalSection
 from shared.errors import InputError
 
 _STARTING_SECONDS: Final = 0.01
 _KEEP_ALIVE_SECONDS: Final = 30
+HEAD_SECONDS: Final = 10.0
+"""How long the head of a request may take to arrive."""
 _MOST_CONNECTIONS: Final = 512
+
+
+class HastyProtocol(H11Protocol):
+    """HTTP/1.1 as uvicorn speaks it, with a limit on how long the head of a request may take to arrive.
+
+    Else a caller that sends one byte now and then would hold a connection, and a few hundred of them the server.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A caller is there, and is about to ask."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request; the clock runs while its head is not complete."""
+        super().data_received(data)
+        waits = self.conn.their_state is h11.IDLE
+        if self._timer is not None and not waits:
+            self._timer.cancel()
+            self._timer = None
+        elif self._timer is None and waits and self.conn.trailing_data[0]:
+            self._timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The caller left."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.close()
 
 
 @contextmanager
@@ -30,6 +69,7 @@ def serving(app: FastAPI, settings: LocalSection) -> Iterator[str]:
         app,
         settings.host,
         settings.port,
+        http=HastyProtocol,
         log_config=None,
         log_level="critical",
         lifespan="off",

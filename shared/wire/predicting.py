@@ -84,13 +84,14 @@ class PredictionOfRecord(BaseModel):
 class PredictionAnswer(BaseModel):
     """The answer to a request, with which model it came from and what that is for.
 
-    `name`: under which the model was asked, if it was by a name. `role`: `only`, or during a trial of a new version
-    `champion` or `candidate`. `caution`: where the hospital turned away from the study. `ignored_columns`: of a CSV.
+    `tree_sha256`: None of a tree that stays shared. `name`: under which the model was asked, if it was by a name.
+    `role`: `only`, or during a trial of a new version `champion` or `candidate`. `caution`: where the hospital turned
+    away from the study. `ignored_columns`: of a CSV.
     """
 
     model: str
     study: str
-    tree_sha256: str
+    tree_sha256: str | None
     disclosure: Literal["class", "probability", "counts"]
     notice: str
     name: str | None

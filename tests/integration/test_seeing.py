@@ -26,6 +26,7 @@ FIGURES = {
     "privet_agent_request_seconds": set(),
     "privet_agent_retries": set(),
     "privet_agent_predictions": {"status"},
+    "privet_agent_drift_models": {"state"},
     "privet_agent_jobs": {"state"},
     "privet_agent_queued_messages": set(),
     "privet_agent_contact_age_seconds": set(),

@@ -5,18 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
+import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
 
-from hospital_agent.local_api import Desk, Library, Rates, create_app
+from hospital_agent.local_api import Desk, Library, Rates, create_app, serving
 from hospital_agent.models import Shelf
 from hospital_agent.models.counters import Counters, read_counters
 from hospital_agent.models.names import Change, Names
 from hospital_agent.models.predictions_log import PredictionsLog, read_log
+from hospital_agent.settings import LocalSection
 from shared.errors import InputError
 from shared.tree.model import Leaf, Tree
 from shared.wire.predicting import EXAMPLE_ANSWER, PredictionAnswer
@@ -88,7 +92,7 @@ def test_an_answer_says_everything_that_a_reader_needs(local: TestClient) -> Non
     answer = PredictionAnswer.model_validate(told.json())
     assert (answer.model, answer.tree_sha256, answer.role) == (OLD.id, OLD.tree.sha256, "only")
     assert "research" in answer.notice
-    assert "not described" in answer.intended_use
+    assert answer.intended_use.startswith("No intended use")
     (found,) = answer.predictions
     assert found.explanation.startswith(f"{found.label}, because {found.path}.")
     assert found.interval_95 is not None
@@ -154,7 +158,7 @@ def test_a_name_answers_by_its_pinned_model_though_newer_ones_come(local: TestCl
 
 def test_a_trial_answers_its_share_always_alike_and_compares_all(local: TestClient, house: House) -> None:
     house.point("ward-3", NEW.id, "1/4")
-    keys = [f"request-{number}" for number in range(200)]
+    keys = [f"request-{number}" for number in range(80)]
 
     def roles() -> list[str]:
         path = "/v1/models/ward-3/predict"
@@ -163,10 +167,10 @@ def test_a_trial_answers_its_share_always_alike_and_compares_all(local: TestClie
         return [answer.headers["x-model-role"] for answer in found]
 
     first = roles()
-    assert 25 <= first.count("candidate") <= 75
+    assert 8 <= first.count("candidate") <= 35
     assert roles() == first
     trial = local.get("/v1/names").json()["names"][0]["trial"]
-    assert (trial["records"], trial["differ"]) == (400, 400)
+    assert (trial["records"], trial["differ"]) == (160, 160)
     assert trial["answers"][0]["candidate"] == "nephritis"
     by_record = {
         local.post("/v1/models/ward-3/predict", json={"record": WELL}).json()["model"] for _ in range(5)
@@ -338,3 +342,32 @@ def test_many_records_are_answered_in_order(local: TestClient) -> None:
     assert classes == classes[:2] * 2000
     too_many = local.post(f"/v1/models/{OLD.id}/predict", json={"records": [{}] * 10_001})
     assert too_many.status_code == 422
+
+
+def _sent(url: str, *parts: bytes) -> bytes:
+    """What a server says to bytes that come so, until it closes."""
+    host, _, port = url.removeprefix("http://").rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=5) as caller:
+        for part in parts:
+            caller.sendall(part)
+            time.sleep(0.05)
+        found = b""
+        while chunk := caller.recv(65536):
+            found += chunk
+    return found
+
+
+def test_callers_that_dawdle_are_let_go(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, limit in (("serving", "HEAD_SECONDS"), ("guards", "BODY_SECONDS")):
+        monkeypatch.setattr(import_module(f"hospital_agent.local_api.{module}"), limit, 0.3)
+    head = b"POST /v1/models/latest/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    whole = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    app = create_app(house.desk.library, dict, None, desk=house.desk)
+    with serving(app, LocalSection(port=0)) as url:
+        began = time.monotonic()
+        assert _sent(url) == b""
+        assert _sent(url, head[:20]) == b""
+        assert _sent(url, whole, whole[:10]).count(b"200 OK") == 1
+        body = _sent(url, head + b"Connection: close\r\nContent-Length: 100\r\n\r\n", b"{")
+        assert b"408" in body.split(b"\r\n", 1)[0]
+        assert time.monotonic() - began < 5
