@@ -194,5 +194,5 @@ def _evidence(subject: Subject, place: Place) -> tuple[str, str]:
     if place.weights is None:
         return "", "" if place.share is None else f"{_answer(subject, place)} {100 * place.share:.1f} %"
     pairs = zip(subject.schema.classes, place.weights, strict=True)
-    present = [f"{label or text('tree.empty')} {shown_number(weight)}" for label, weight in pairs if weight]
-    return str(shown_number(place.records)), ", ".join(present)
+    present = [f"{label or text('tree.empty')} {shown_number(weight):,}" for label, weight in pairs if weight]
+    return f"{shown_number(place.records):,}", ", ".join(present)

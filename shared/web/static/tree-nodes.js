@@ -9,6 +9,13 @@
     return text.replace(/\{(\w+)\}/g, (whole, name) => (name in places ? String(places[name]) : whole));
   }
 
+  const NUMBERS = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
+
+  /** A number for people: `10,933`. */
+  function spelled(number) {
+    return NUMBERS.format(number);
+  }
+
   /** For comparing what people type with names: case and width of letters do not count. */
   function folded(text) {
     return text.normalize("NFKC").toLocaleLowerCase();
@@ -83,7 +90,7 @@
     /** How many training records, or what share, as far as the study shows it; else nothing. */
     told(node) {
       if (node.records !== undefined) {
-        return node.records === 1 ? this.words.one_record : filled(this.words.records, { n: node.records });
+        return node.records === 1 ? this.words.one_record : filled(this.words.records, { n: spelled(node.records) });
       }
       return node.share === undefined ? "" : filled(this.words.share, { percent: this.percent(node.share) });
     }
@@ -99,7 +106,7 @@
 
     /** `a 30, b 2`. */
     perClass(node) {
-      if (node.counts) return this.present(node).map(([c, n]) => `${this.document.classes[c]} ${n}`).join(", ");
+      if (node.counts) return this.present(node).map(([c, n]) => `${this.document.classes[c]} ${spelled(n)}`).join(", ");
       return node.share === undefined ? "" : `${this.answer(node)} ${this.percent(node.share)} %`;
     }
 
@@ -135,5 +142,5 @@
     }
   }
 
-  globalThis.PrivetTreeNodes = { Nodes, filled };
+  globalThis.PrivetTreeNodes = { Nodes, filled, spelled };
 })();

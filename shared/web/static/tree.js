@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const { Nodes, filled } = PrivetTreeNodes;
+  const { Nodes, filled, spelled } = PrivetTreeNodes;
   const { Picture, swatch } = PrivetTreePicture;
   const RULES_AT_ONCE = 100;
   const RULE_LETTERS = 400;
@@ -166,7 +166,7 @@
       const from = list.children.length;
       for (const leaf of this.matching.slice(from, from + RULES_AT_ONCE)) list.append(this.rule(leaf));
       if (this.matching.length > from + RULES_AT_ONCE) {
-        const more = element("button", "outline secondary small", filled(this.words.more_rules, { n: this.matching.length }));
+        const more = element("button", "outline secondary small", filled(this.words.more_rules, { n: spelled(this.matching.length) }));
         more.type = "button";
         more.dataset.treeDo = "more";
         list.append(element("li", "", more));
@@ -207,7 +207,7 @@
       const list = element("ul", "tree-counts");
       for (const [label, count] of nodes.present(node)) {
         const share = node.records ? ` (${nodes.percent(count / node.records)}\u00a0%)` : "";
-        list.append(element("li", "", swatch(this.id, label), ` ${nodes.document.classes[label]} ${count}${share}`));
+        list.append(element("li", "", swatch(this.id, label), ` ${nodes.document.classes[label]} ${spelled(count)}${share}`));
       }
       const told = nodes.told(node);
       if (told) facts.append(element("dt", "", words.training), element("dd", "", told, list));
@@ -241,7 +241,7 @@
         element("td", "", indent, node.branch || ""), element("td", "", name),
       );
       if (this.part("rows").dataset.treeFigures) {
-        row.append(element("td", "figure", String(node.records ?? "")), element("td", "", this.nodes.perClass(node)));
+        row.append(element("td", "figure", node.records === undefined ? "" : spelled(node.records)), element("td", "", this.nodes.perClass(node)));
       }
       row.dataset.row = node.place;
       return row;

@@ -117,6 +117,12 @@ def test_large_trees_keep_their_pages_small() -> None:
     assert len(text) < 160_000
 
 
+def test_large_numbers_are_written_for_people() -> None:
+    tree = Tree(Leaf(0, (12_345, 1_000_000)))
+    row = TreeView(Subject.prepare(tree, SCHEMA, "counts", Origin())).rows()[0]
+    assert (row.records, row.per_class) == ("1,012,345", "well 12,345, ill 1,000,000")
+
+
 def test_a_tree_that_no_browser_can_draw_has_its_table_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shared.web.tree_view.DRAWN_PLACES", 5)
     text = page(view())
