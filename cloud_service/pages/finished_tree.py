@@ -26,7 +26,8 @@ from shared.ids import HEX_16_PATTERN
 from shared.protocol.states import CloudState
 from shared.web.tree_compare import compare
 from shared.web.tree_shape import asked_attributes
-from shared.web.tree_view import TreeView
+from shared.web.tree_view import TreeView, places_to
+from shared.wire.base import MAX_INTEGER
 
 router = page_router()
 Reader = Annotated[Page, Depends(page_may(Permission.TREES_READ))]
@@ -47,10 +48,14 @@ _FILES: Final[Mapping[FormatName, tuple[str, str]]] = {
 
 
 @router.get("/jobs/{job_id}/tree")
-def tree(page: Reader, job_id: str) -> Response:
-    """The picture."""
+def tree(
+    page: Reader, job_id: str, light: Annotated[int | None, Query(ge=0, le=MAX_INTEGER)] = None
+) -> Response:
+    """The picture, the way to one place lit up where one was chosen."""
     stored = page.services.jobs.get(job_id)
-    return show(page, "finished_tree.html", stored, "tree", view=TreeView(_subject(page, stored)))
+    subject = _subject(page, stored)
+    lit = () if light is None else places_to(subject, light)
+    return show(page, "finished_tree.html", stored, "tree", view=TreeView(subject), lit=lit)
 
 
 @router.get("/jobs/{job_id}/rules")

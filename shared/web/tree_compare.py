@@ -16,8 +16,12 @@ from shared.web.tree_view import condition_words
 
 @dataclass(frozen=True, slots=True)
 class Parting:
-    """A path on which both agree, and what each does at its end: in words. `below`: places that hang on it, of both."""
+    """A path on which both agree, and what each does at its end: in words.
 
+    `place`: where it ends in the first tree. `below`: places that hang on it, of both.
+    """
+
+    place: int
     conditions: tuple[str, ...]
     first: str
     second: str
@@ -46,7 +50,7 @@ def compare(first: Subject, second: Subject, most: int) -> Comparison:
         one, other, path = pending.pop()
         if not _is_alike(one, other):
             below = sizes[0][one.number] - 1, sizes[1][other.number] - 1
-            found.append(Parting(path, _words(first, one), _words(second, other), below))
+            found.append(Parting(one.number, path, _words(first, one), _words(second, other), below))
             continue
         alike += 1
         if one.attribute is None:

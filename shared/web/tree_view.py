@@ -131,6 +131,16 @@ def path_places(subject: Subject, steps: Sequence[tuple[str, str]]) -> tuple[int
     return tuple(found)
 
 
+def places_to(subject: Subject, number: int) -> tuple[int, ...]:
+    """The places from the root to one, both included; none where the tree has no such place."""
+    found: list[int] = []
+    at: int | None = number if 0 <= number < len(subject.places) else None
+    while at is not None:
+        found.append(at)
+        at = subject.places[at].parent
+    return tuple(reversed(found))
+
+
 def _named(subject: Subject) -> list[tuple[Place, str]]:
     """All places with the name of the branch that leads there; the root's is empty."""
     names = {kid.number: name for place in subject.places for name, kid in branches(subject, place)}

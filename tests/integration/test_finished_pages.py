@@ -109,6 +109,15 @@ def test_the_tree_page_draws_the_published_tree_without_counts(world: World) -> 
     assert {"counts", "share", "records"}.isdisjoint({name for node in document["nodes"] for name in node})
 
 
+def test_a_rule_leads_to_its_path_in_the_tree(world: World) -> None:
+    rules = world.analyst.get(f"/jobs/{world.first}/rules").text
+    paths = re.findall(rf'href="(/jobs/{world.first}/tree\?light=\d+)"', rules)
+    assert len(paths) == 6
+    page = world.analyst.get(paths[0]).text
+    assert [int(n) for n in re.findall(r'<tr data-row="(\d+)" class="lit">', page)] == [0, 1, 3]
+    assert 'class="lit"' not in world.analyst.get(f"/jobs/{world.first}/tree?light=99").text
+
+
 def test_rules_and_attributes_are_those_of_the_tree(world: World) -> None:
     rules = told(world.analyst, f"/jobs/{world.first}/rules")
     assert "6 rules" in rules

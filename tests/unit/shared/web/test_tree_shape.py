@@ -39,8 +39,8 @@ def test_trees_part_at_other_questions_and_other_answers() -> None:
     found = compare(FIRST, second, 9)
     assert (found.is_same, found.is_comparable, found.alike, found.is_cut) == (False, True, 3, False)
     assert found.partings == (
-        Parting(("a = no", "b = yes"), "answers (empty)", "answers well", (0, 0)),
-        Parting(("a = yes",), "asks c (x / y / z)", "answers (empty)", (5, 0)),
+        Parting(4, ("a = no", "b = yes"), "answers (empty)", "answers well", (0, 0)),
+        Parting(2, ("a = yes",), "asks c (x / y / z)", "answers (empty)", (5, 0)),
     )
     assert compare(FIRST, second, 1).is_cut
 

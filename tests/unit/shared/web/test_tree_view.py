@@ -11,7 +11,7 @@ from shared.export.subject import Origin, Subject
 from shared.tree.model import Leaf, Split, Tree
 from shared.tree.prediction import Disclosure, predict
 from shared.tree.schema import Attribute, Schema
-from shared.web.tree_view import TABLE_ROWS, TreeView, path_places
+from shared.web.tree_view import TABLE_ROWS, TreeView, path_places, places_to
 from tests.support.export_cases import HOSTILE
 from tests.support.tree_page import full_tree, page
 
@@ -100,6 +100,10 @@ def test_a_predictions_steps_lead_through_these_places(
 def test_steps_of_another_tree_light_what_is_known() -> None:
     assert path_places(view().subject, (("pain", "yes"), ("age", "> 50"))) == (0, 2)
     assert path_places(view().subject, (("pain", "?"),)) == (0,)
+
+
+def test_the_way_to_a_place() -> None:
+    assert [places_to(view().subject, number) for number in (0, 4, 6, -1)] == [(0,), (0, 2, 4), (), ()]
 
 
 def test_the_page_marks_the_rows_of_a_path_without_script() -> None:
