@@ -141,7 +141,9 @@ def _stay(text: str, federation: Federation, progress: Progress) -> None:
     progress.line(f"cloud API         {federation.cloud_url}/docs")
     progress.line(f"  bearer token    {federation.token}")
     for hospital, url in federation.agent_urls.items():
-        progress.line(f"hospital {hospital:<8} {url}/models, {url}/status, POST {url}/predict")
+        progress.line(
+            f"hospital {hospital:<8} {url}/v1/models, {url}/status, POST {url}/v1/models/latest/predict"
+        )
     progress.line("running until Ctrl-C ...")
     try:
         signal.pause()
