@@ -116,8 +116,9 @@ def test_what_the_commands_print_is_shown_with_the_floor(
     shown = render("hospital_agent.pages", "records_now.html", work=work, most=20, **FRAME)
     assert "120 rows, 3 columns." in shown
     assert "Values of fewer than 50 rows are held back." in shown
-    assert "yes (80)" in shown
-    assert "no (40)" not in shown
+    assert "0 (60), 1 (60)" in shown
+    assert "2 held back" in shown  # of 80 and 40 the greater one too, since it would tell the other
+    assert "(80)" not in shown
 
 
 def test_a_contract_that_does_not_fit_names_column_and_rule(
