@@ -51,11 +51,18 @@ class Asked:
         return f'{self.head_text}, "predictions": [{", ".join([answer.text for answer in self.found])}]}}'
 
 
-class StaysSharedError(Exception):
-    """The model's tree is shared among the compute parties: a job answers. `records`: in the study's words."""
+class StaysSharedError(InputError):
+    """The model's tree is shared among the compute parties: a job answers. `records`: in the study's words.
+
+    Doors that cannot wait for a job answer it as any other error.
+    """
 
     def __init__(self, answers: Answers, records: Sequence[Record]) -> None:
-        super().__init__(answers.model.id)
+        super().__init__(
+            "the tree stays shared among the compute parties, no hospital sees it",
+            where=f"model {answers.model.id}",
+            remedy="POST /v1/models/{id}/predict asks it by a job, where the cloud allows it.",
+        )
         self.answers, self.records = answers, records
 
 
