@@ -73,11 +73,13 @@ def _is_bounded(password: str) -> bool:
 
 def _shown(page: Page, *, fault: str = "", status: int = 200) -> Response:
     caller = page.caller
+    account = next((one for one in page.services.people.accounts.all() if one.name == caller.name), None)
     return page.show(
         "account.html",
         status=status,
         roles=sorted(caller.roles),
         permissions=sorted(caller.permissions),
         is_local=not caller.name.startswith(PREFIX),
+        has_second_factor=account is not None and account.has_second_factor,
         fault=fault,
     )

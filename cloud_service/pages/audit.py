@@ -60,7 +60,8 @@ def acts(page: Auditor, before: Before = None) -> Response:
     """Administrative acts, the newest first, and the files."""
     jobs = page.services.jobs.page(study=None, state=None, before=None, limit=_JOBS, hospital=None)
     found = page.services.audits.stretch_of_acts(before, _PAGE)
-    return _shown(page, "audit.html", found, jobs=[job_line(stored) for stored in jobs])
+    lines = [job_line(stored) for stored in jobs]
+    return _shown(page, "audit.html", found, jobs=lines, studies=page.services.studies.all())
 
 
 @router.get("/audit/people")

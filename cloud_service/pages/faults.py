@@ -21,6 +21,7 @@ from cloud_service.api import problems
 from cloud_service.api.problems import Parts
 from cloud_service.pages.browser import safe_path
 from cloud_service.pages.frame import Page, landing, page_of
+from cloud_service.pages.wording import sentence
 from shared.errors import PrivetError
 from shared.web.texts import texts
 
@@ -77,7 +78,12 @@ def fault_page(page: Page, found: Parts) -> Response:
         f"cloud.fault.{found.code}" if f"cloud.fault.{found.code}.title" in texts() else "cloud.fault.other"
     )
     answer = page.show(
-        "fault.html", status=found.status, name=known, found=found, request_id=_request(page.request)
+        "fault.html",
+        detail=sentence(found.detail),
+        status=found.status,
+        name=known,
+        found=found,
+        request_id=_request(page.request),
     )
     if found.headers is not None and "Retry-After" in found.headers:
         answer.headers["Retry-After"] = found.headers["Retry-After"]

@@ -12,7 +12,7 @@ from cloud_service.api.disclosures import PAGE_HEADERS
 from cloud_service.pages.downloads import file_of, json_file
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.frame import Form, Page, form_may, page_may
-from cloud_service.pages.wording import BAD, GOOD, WAIT, Word, job_line
+from cloud_service.pages.wording import BAD, GOOD, OVER, WAIT, Word, job_line
 from cloud_service.service.governance import Standing
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
@@ -71,9 +71,9 @@ def lines_of(page: Page) -> Sequence[StudyLine]:
 def state_of(view: StudyView, now: int) -> Word:
     """Whether a study takes jobs."""
     if view.closed is not None:
-        return Word(text("cloud.studies.closed"), BAD)
+        return Word(text("cloud.studies.closed"), OVER)
     if view.document is not None and view.document.expires <= now:
-        return Word(text("cloud.studies.over"), BAD)
+        return Word(text("cloud.studies.over"), OVER)
     return Word(text("cloud.studies.open"), GOOD)
 
 

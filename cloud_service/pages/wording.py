@@ -13,6 +13,8 @@ from shared.web.texts import text, texts
 GOOD: Final = "good"
 WAIT: Final = "wait"
 BAD: Final = "bad"
+OVER: Final = "over"
+"""Neither well nor ill: it is done with."""
 _KINDS: Final = {CloudState.DONE: GOOD, CloudState.FAILED: BAD, CloudState.CANCELLED: BAD}
 
 
@@ -48,7 +50,7 @@ def job_line(stored: StoredJob) -> JobLine:
         mode=mode_of(stored),
         state=state_of(stored),
         reason=code_in_words(job.failure) if job.failure else "",
-        waiting="" if waiting is None else f"{waiting.text}.",
+        waiting="" if waiting is None else sentence(waiting.text),
         waits_for=tuple(map(str, job.waiting_for)),
         created=stored.created,
         finished=stored.finished,
@@ -73,6 +75,11 @@ def code_in_words(code: str) -> str:
     """What a code of a refusal or of a failed job means; the code itself where a later version has sent it."""
     name = f"cloud.code.{code}"
     return text(name) if name in texts() else code
+
+
+def sentence(words: str) -> str:
+    """What a program says, as a sentence: begun large, ended with a mark."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith((".", "!", "?")) else ".")
 
 
 def act_in_words(act: str) -> str:
