@@ -10,10 +10,11 @@ from typing import Annotated, Final
 from fastapi import Depends, Response
 
 from cloud_service.pages.faults import page_router
-from cloud_service.pages.finished_frame import show
+from cloud_service.pages.finished_frame import grows_a_known_tree, show
 from cloud_service.pages.frame import Page, page_may
 from cloud_service.pages.wording import BAD, GOOD, WAIT, JobLine, Word, job_line
 from cloud_service.service.permissions import PERMISSIONS, Permission, Role
+from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.results import Result
 from cloud_service.store.jobs import StoredJob
 from shared.web.texts import text
@@ -46,7 +47,10 @@ def result(page: Reader, job_id: str) -> Response:
 @router.get("/jobs/{job_id}/evaluation")
 def evaluation(page: Reader, job_id: str) -> Response:
     """The jobs that held records against the tree, and where their figures are: never at the cloud."""
+    page.services.results.result(job_id)  # only a job that is done has one
     stored = page.services.jobs.get(job_id)
+    if not grows_a_known_tree(stored):
+        raise UnknownThingError("this job has no tree that records could be held against")
     return show(
         page,
         "finished_evaluation.html",

@@ -57,12 +57,12 @@ def _is_shown(tab: Tab, page: Page, stored: StoredJob) -> bool:
         return False
     if tab.name in ("result", "evaluation") and not is_done:
         return False
-    if tab.name == "evaluation" and not _grows_a_known_tree(stored):
+    if tab.name == "evaluation" and not grows_a_known_tree(stored):
         return False
     return page.may(tab.permission)
 
 
-def _grows_a_known_tree(stored: StoredJob) -> bool:
+def grows_a_known_tree(stored: StoredJob) -> bool:
     """Whether there is a tree that somebody can hold records against."""
     manifest = stored.job.manifest
     secret = manifest.secret
