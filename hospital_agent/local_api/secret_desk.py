@@ -80,8 +80,10 @@ class SecretDesk:
 
     def _now(self, question_id: str) -> Question | None:
         question = self.questions.get(question_id)
-        if question is None or question.is_over or question.job is None:
+        if question is None or question.is_over:
             return question
+        if question.job is None:
+            return self.questions.give_up(question)
         outcome = self.outcome(question.job)
         if outcome.failure:
             return self.questions.put(replace(question, state="failed", reason=outcome.failure))

@@ -22,7 +22,8 @@ QUESTIONS: Final = "questions"
 KEPT_SECONDS: Final = 3600
 MOST: Final = 100
 _MAX_BYTES: Final = 2**26
-_STARTING_SECONDS: Final = 60
+_STARTING_SECONDS: Final = 30
+"""The cloud answers within 20 seconds, or the question fails."""
 _LOOK_SECONDS: Final = 0.1
 _ID_BYTES: Final = 16
 
@@ -99,6 +100,14 @@ class Questions:
         self._write(question)
         return question
 
+    def give_up(self, question: Question) -> Question:
+        """Of a question that began before this agent was stopped: nobody will learn its job any more."""
+        if question.asked > self.clock() - _STARTING_SECONDS:
+            return question
+        return self.put(
+            replace(question, state="failed", reason="the agent was stopped while it asked; ask again")
+        )
+
     def get(self, question_id: str) -> Question | None:
         """A question, None if there is none of that id or it was too long ago."""
         if len(question_id) != 2 * _ID_BYTES or not question_id.isalnum():
@@ -127,6 +136,8 @@ class Questions:
 
     def _tidy(self) -> None:
         for question in self.all():
+            if question.state == "starting":
+                self.give_up(question)
             if question.is_over and question.over < self.clock() - KEPT_SECONDS:
                 self._path(question.id).unlink(missing_ok=True)
 

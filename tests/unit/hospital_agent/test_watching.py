@@ -1,0 +1,101 @@
+"""The population stability index of drift: by hand, by chance, and under a shift; and what becomes of questions."""
+
+from __future__ import annotations
+
+import math
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hospital_agent.models.questions import Questions
+from hospital_agent.models.watching import FIRST_WINDOW, Gauge, Watch
+from shared.tree.binary_tests import AtMost
+from shared.tree.model import Leaf, Split, Tree
+from shared.tree.numbers import FixedPoint
+from shared.tree.schema import Attribute, Schema
+
+SCHEMA = Schema.create(
+    [
+        Attribute("sex", ("f", "m"), treat_as="equality"),
+        Attribute("bmi", (), fixed_point=FixedPoint.create("bmi", "10", "80", 1)),
+        Attribute("height", (), fixed_point=FixedPoint.create("height", "50", "250", 0)),
+    ],
+    "ill",
+    ["no", "yes"],
+)
+TREE = Tree(
+    Split(1, (Leaf(0), Split(1, (Leaf(1), Leaf(0)), test=AtMost(Decimal(30)))), test=AtMost(Decimal("17.5")))
+)
+
+
+def gauge(counts: list[int], baseline: list[float]) -> Gauge:
+    return Gauge("a", tuple("xyz"[: len(counts)]), counts, baseline, "training")
+
+
+def test_the_index_is_that_of_the_books() -> None:
+    index, chance = gauge([80, 120], [100, 100]).index
+    p, q = [80.5 / 201, 120.5 / 201], [0.5, 0.5]
+    expected = sum((a - b) * math.log(a / b) for a, b in zip(p, q, strict=True))
+    assert index == pytest.approx(expected)
+    assert chance == pytest.approx(1 / 200 + 1 / 200)
+
+
+def test_chance_alone_is_no_news_and_a_shift_is() -> None:
+    draw, shares = random.Random(7), [0.5, 0.2, 0.15, 0.1, 0.05]
+    words = []
+    for _ in range(300):
+        drawn = [0] * 5
+        for value in draw.choices(range(5), shares, k=100):
+            drawn[value] += 1
+        words.append(Gauge("a", tuple("abcde"), drawn, [1000 * share for share in shares]).state)
+    assert words.count("stable") >= 285
+    assert "shifted" not in words
+    assert gauge([10, 90], [90, 10]).state == "shifted"
+    assert gauge([5, 5], [90, 10]).state == "too few records"
+
+
+def test_numbers_are_counted_between_the_thresholds_of_the_tree() -> None:
+    watch = Watch.of(SCHEMA, TREE, 0, {}, with_counts=False)
+    assert [entry.name for entry in watch.attributes] == ["sex", "bmi"]
+    for value in ("17.5", Decimal("17.6"), 30, 31, 900, "", None, "garbage", float("nan"), True):
+        watch.count({"sex": "f", "bmi": value}, 0)
+    bmi = watch.attributes[1].gauge
+    assert dict(zip(bmi.cells, bmi.counts, strict=True)) == {
+        "<= 17.5": 1,
+        "> 17.5 to 30": 2,
+        "> 30": 2,
+        "(empty)": 2,
+        "(another value)": 3,
+    }
+
+
+def test_the_first_records_become_the_yardstick_where_there_is_none() -> None:
+    watch = Watch.of(SCHEMA, TREE, 0, {"sex": [30, 70]}, with_counts=False)
+    for number in range(FIRST_WINDOW):
+        watch.count({"sex": "fm"[number % 2], "bmi": 20}, number % 2)
+    assert watch.attributes[0].gauge.source == "histogram"
+    assert watch.attributes[0].gauge.counts[:2] == [250, 250]
+    assert (watch.classes.baseline, watch.classes.counts) == ([250.0, 250.0], [0, 0])
+    for _ in range(200):
+        watch.count({"sex": "f", "bmi": 40}, 1)
+    assert [g.state for g in watch.gauges] == ["shifted", "shifted", "shifted"]
+    again = Watch.of(SCHEMA, TREE, 0, {"sex": [30, 70]}, with_counts=False)
+    again.restore(watch.kept())
+    assert again.document() == watch.document()
+
+
+def test_a_question_whose_job_was_never_learned_is_given_up_and_old_answers_go(tmp_path: Path) -> None:
+    now = 1000.0
+    questions = Questions(tmp_path, lambda: now)
+    asked = questions.new("s", "ab" * 16, "ward", ["sex"], [["f"]])
+    assert questions.give_up(asked).state == "starting"
+    now += 31
+    given_up = questions.give_up(asked)
+    assert (given_up.state, given_up.rows) == ("failed", ())
+    assert questions.of_job("cd" * 16, "ab" * 16) is None
+    now += 3601
+    questions.new("s", "ab" * 16, "ward", ["sex"], [["f"]])
+    assert questions.get(asked.id) is None
+    assert questions.get("../" + "0" * 29) is None
