@@ -15,7 +15,7 @@ from privet.__main__ import run as privet
 from shared.tree.export import reference_form
 from tests.integration.test_agent_jobs import agent
 from tests.support import ordered_reference
-from tests.support.federation import JobOutcome, LocalFederation, local_federation
+from tests.support.federation import OPEN_POLICY, JobOutcome, LocalFederation, local_federation
 from tests.support.reference_data import SKIP_REASON, deal, differences, is_available
 from tests.unit.shared.tree.test_ordered_growing import oracle_tree, shape
 
@@ -27,7 +27,8 @@ C45: dict[str, Any] = {"criteria": ["c45"], "criterion": "c45", "thresholds": "g
 
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
-    with local_federation(tmp_path_factory.mktemp("federation"), HOSPITALS) as running:
+    policy = f"{OPEN_POLICY}allow_fractional = true\n"
+    with local_federation(tmp_path_factory.mktemp("federation"), HOSPITALS, policy=policy) as running:
         yield running
 
 
@@ -82,6 +83,21 @@ def test_with_penalty_and_collapse_they_are_quinlans(
     case = ordered_reference.load(name)
     tree = run(federation, name, tmp_path, **rules).models["h3"].shown_tree
     assert ordered_reference.parted_otherwise(reference_form(tree, case.schema), case.collapsed) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["breast-cancer-wisconsin", "heart-cleveland"])
+def test_files_with_gaps_give_j48s_tree_with_records_in_parts(
+    federation: LocalFederation, tmp_path: Path, name: str
+) -> None:
+    case = ordered_reference.load(name)
+    outcome = run(federation, name, tmp_path)
+    form = reference_form(outcome.models["h1"].shown_tree, case.schema)
+    assert ordered_reference.parted_otherwise(form, case.tree) == []
+    assert ordered_reference.thresholds_of(form) == ordered_reference.thresholds_of(case.tree)
+    learned = federation.cloud.people.get(f"/v1/jobs/{outcome.job}/ledger").json()
+    told = {entry["learned"] for entry in learned["fact"]["entries"]}
+    assert {"intervals", "missing_groups"} <= told
 
 
 @pytest.mark.long

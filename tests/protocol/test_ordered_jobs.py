@@ -15,6 +15,7 @@ from shared.protocol.disclosure_words import Learned, Party
 from shared.protocol.participation import rules_of, schema_of
 from shared.protocol.states import CloudState
 from shared.tree.counting import count_rows
+from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.ordered_growing import OrderedGrowth
 from shared.tree.thresholds import is_ordered
@@ -22,6 +23,9 @@ from tests.protocol.test_secret_jobs import RULES
 from tests.support.ledgers import course_so_far, exceeding, listen
 from tests.support.threshold_keys import dealt
 from tests.support.world import Parties, Rows, World
+from tests.unit.shared.tree.test_fractional_thresholds import Sample as Parted
+from tests.unit.shared.tree.test_fractional_thresholds import grown as grown_in_parts
+from tests.unit.shared.tree.test_fractional_thresholds import samples as parted_samples
 from tests.unit.shared.tree.test_ordered_growing import Sample, oracle_tree, samples, shape
 
 NAMES = ("h1", "h2", "h3", "h4")
@@ -80,6 +84,48 @@ def test_every_hospital_grows_the_oracles_tree_whatever_is_lost(seed: int) -> No
     built = world(seed)
     built.run(4000)
     check(built)
+
+
+@pytest.mark.long
+def test_records_in_parts_and_thresholds_stay_within_the_forecast_together() -> None:
+    gaps = {**SCHEMA["attributes"][0], "values": [*SCHEMA["attributes"][0]["values"], "missing"]}
+    schema = SCHEMA | {"attributes": [gaps | {"missing": "fractional"}, *SCHEMA["attributes"][1:]]}
+    rows = [*ROWS, *[(4, 1, stage, stage % 2) for stage in range(3)]]
+    built = World(5, {name: rows[k::4] for k, name in enumerate(NAMES)}, schema, **FULL)
+    heard = listen(built)
+    manifest = built.cloud.job.manifest
+    for moves in (10, 50, 4000):
+        built.run(moves)
+        ledger = fact(manifest, course_so_far(built, heard))
+        assert exceeding(forecast(manifest), ledger) == []
+    assert built.cloud.job.state is CloudState.DONE
+    assert {Learned.INTERVALS, Learned.MISSING_GROUPS} <= {entry.learned for entry in ledger.entries}
+    pooled = grown_in_parts(schema_of(manifest), rules_of(manifest), rows).tree
+    for hospital in built.hospitals.values():
+        assert hospital.participation is not None
+        assert hospital.participation.growth.tree == pooled
+
+
+@given(parted_samples(), st.one_of(st.none(), st.integers(1, 4)))
+@settings(max_examples=30)
+def test_no_records_in_parts_ask_more_than_the_forecast(sample: Parted, max_depth: int | None) -> None:
+    rules = GrowthRules(min_node=1, min_child=1, max_depth=max_depth, thresholds="gain", skip_known=False)
+    growth, asked = FractionalGrowth.start(sample.schema, rules, bytes(32)), 0
+    while not growth.is_done:
+        asked += growth.slot_count
+        growth = growth.absorb(count_rows(sample.rows, growth.queries, sample.schema))
+    attributes = sample.schema.attributes
+    terms = Terms(
+        profile="hardened",
+        hospitals=3,
+        values=tuple(len(attribute.values) for attribute in attributes),
+        classes=sample.schema.class_count,
+        max_depth=max_depth,
+        fractional=frozenset(index for index, attribute in enumerate(attributes) if attribute.is_fractional),
+        ordered=frozenset(index for index, attribute in enumerate(attributes) if is_ordered(attribute)),
+    )
+    assert growth.depth <= levels(terms)
+    assert asked <= cells(terms)
 
 
 @pytest.mark.long
