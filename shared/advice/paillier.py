@@ -40,13 +40,18 @@ _ROUND_TRIPS: Final = 3
 
 _COMPRESSED: Final = 1.03
 """Of ciphertexts as text, packed by gzip, beside their raw length."""
-_CONTRIBUTION_BYTES: Final = 805
-_SUM_BYTES: Final = 636
-_RECEIPT_BYTES: Final = 361
-_EXCHANGE_BYTES: Final = 467
-"""HTTP headers of a request and its answer, polls counted in."""
-_EXCHANGES: Final = 5
-"""Of a hospital in a round, and once more around all rounds."""
+_CONTRIBUTION_BYTES: Final = 1455
+_SUM_BYTES: Final = 714
+_RECEIPT_BYTES: Final = 657
+_DECISION_BYTES: Final = 1012
+_OPENING_BYTES: Final = (140, 177)
+"""Of a round, or of the job's end: by itself, and for each hospital whose decision it passes on."""
+_POLL_BYTES: Final = 1846
+"""Of a round, and once more around all rounds. All of these with HTTP headers, as `privet demo --json` measures."""
+_OFFER_BYTES: Final = 1790 + 1027 + 995
+"""Invitation, acceptance, attestation."""
+_ROSTER_BYTES: Final = 600
+"""For each member, to each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +72,19 @@ def round_of(cells: int, hospitals: int, key_bits: int, threshold: int | None = 
     arithmetic = ciphertexts * ENCRYPTION_SECONDS[key_bits] + decryptions * DECRYPTION_SECONDS[key_bits]
     arithmetic *= _AROUND
     raw = ciphertexts * 2 * (key_bits // 8) * _COMPRESSED
-    up = hospitals * (raw + _CONTRIBUTION_BYTES)
-    down = hospitals * (raw + _SUM_BYTES)
-    statements = hospitals * (700 + 240 * hospitals)
-    overhead = hospitals * (2 * _RECEIPT_BYTES + _EXCHANGES * _EXCHANGE_BYTES)
+    first, each = _OPENING_BYTES
+    messages = _CONTRIBUTION_BYTES + _SUM_BYTES + _DECISION_BYTES + first + each * hospitals
+    sent = 2 * raw + messages + 2 * _RECEIPT_BYTES + _POLL_BYTES
     if threshold is not None:
         arithmetic *= _THRESHOLD_FACTOR
-        down += hospitals * (hospitals * raw + hospitals * raw)
+        # Every contribution goes to every member, and so does every part of the opening.
+        sent += 2 * hospitals * raw
     return Round(
         ciphertexts,
         decryptions,
         arithmetic,
         (hospitals - 1) * ciphertexts * _PRODUCT_SECONDS,
-        round(up + down + statements + overhead),
+        round(hospitals * sent),
     )
 
 
@@ -88,8 +93,7 @@ def costs_of(case: Case, levels: Sequence[Level]) -> Costs:
     rounds = [
         round_of(level.cells(case.classes), case.hospitals, case.key_bits, case.threshold) for level in levels
     ]
-    about = case.hospitals * (2300 + 390 * case.hospitals + 2 * _RECEIPT_BYTES + _EXCHANGES * _EXCHANGE_BYTES)
-    sent = about + sum(one.sent_bytes for one in rounds)
+    sent = around_bytes(case.hospitals) + sum(one.sent_bytes for one in rounds)
     working = _BEGIN_SECONDS + sum(_ROUND_SECONDS + _seconds(one) for one in rounds) + _reading(case, levels)
     waits = _ROUND_TRIPS * len(rounds) + _ROUND_TRIPS
     return Costs(
@@ -99,6 +103,13 @@ def costs_of(case: Case, levels: Sequence[Level]) -> Costs:
         working_seconds=working,
         line_seconds=case.line.seconds(waits, sent / case.hospitals),
     )
+
+
+def around_bytes(hospitals: int) -> int:
+    """Of a job around its rounds: invitations, answers, who takes part, its end."""
+    first, each = _OPENING_BYTES
+    of_all = _OFFER_BYTES + 2 * _RECEIPT_BYTES + _POLL_BYTES + first
+    return hospitals * (of_all + (_ROSTER_BYTES + each) * hospitals)
 
 
 def _seconds(one: Round) -> float:

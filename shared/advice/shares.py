@@ -13,6 +13,7 @@ from typing import Final
 
 from shared.advice.case import Case
 from shared.advice.costs import Costs
+from shared.advice.paillier import around_bytes
 from shared.advice.shape import Level
 
 _ROUND_SECONDS: Final = {"id3": 0.60e-3, "gain-ratio": 0.75e-3}
@@ -72,7 +73,7 @@ def costs_of_mode_g(case: Case) -> Costs:
 def _costs(case: Case, mode: str, sent: float, rounds: int, record_bytes: float) -> Costs:
     """Args: record_bytes: of all records in the clear; each compute party gets as many in two parts."""
     working = _BEGIN_SECONDS + rounds * _ROUND_SECONDS[mode] + sent * _BYTE_SECONDS[mode]
-    all_bytes = sent + 2 * _COMPUTE_PARTIES * record_bytes
+    all_bytes = sent + 2 * _COMPUTE_PARTIES * record_bytes + around_bytes(case.hospitals)
     return Costs(
         sent_bytes=round(all_bytes),
         rounds=rounds,
