@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -220,3 +221,17 @@ def test_what_is_of_others_is_answered_as_what_is_not_there(world: World) -> Non
     assert [line for line in others.text.splitlines() if "study" in line and "request" not in line] == [
         line for line in none.text.splitlines() if "study" in line and "request" not in line
     ]
+
+
+@pytest.mark.long
+def test_every_page_without_a_job_in_its_address_opens_on_postgres(tmp_path: Path, postgres_url: str) -> None:
+    with running_cloud(tmp_path / "cloud", postgres_url, bits=512, hospitals=HOSPITALS) as cloud:
+        cloud.study(SCHEMA, members=INVITED)
+        cloud.job(invited=INVITED)
+        paths = [path for (method, path), row in TABLE.items() if isinstance(row, Row) and method == "GET"]
+        roles = [role for role in LETTERS.values() if role != "steward"]
+        browser = with_session(cloud, "everybody", roles, None)
+        for path in paths:
+            if not any(place in path for place in ("{job_id}", "{draft_id}", "/contract")):
+                page = browser.get(path.format(study_id="study"))
+                assert page.status_code == 200, (path, page.text)
