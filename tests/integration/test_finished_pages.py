@@ -38,7 +38,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_cloud(tmp_path_factory.mktemp("finished"), bits=512, hospitals=NAMES) as cloud:
-        cloud.study(SCHEMA, name="open", publish_tree=True, question=HOSTILE)
+        cloud.study(SCHEMA, name="open", publish_tree=True, question=HOSTILE, tallies=["evaluation"])
         cloud.study(SCHEMA)
         done = []
         for study, changes in (("open", {}), ("open", {"max_depth": 1}), ("study", {"max_depth": 1})):
@@ -186,7 +186,15 @@ def test_the_log_is_checked_when_it_is_looked_at(world: World, monkeypatch: pyte
 
 
 def test_how_good_it_is_is_not_known_here(world: World) -> None:
-    page = told(world.analyst, f"/jobs/{world.first}/evaluation")
+    page = told(world.analyst, f"/jobs/{world.second}/evaluation")
     assert "None has been made yet" in page
-    assert f"--evaluate {world.first}" in page
+    assert f"--evaluate {world.second}" in page
     told(world.analyst, f"/jobs/{world.waiting}/result", 404)
+
+
+def test_jobs_that_held_records_against_the_tree_are_listed(world: World) -> None:
+    made = world.cloud.job("open", tally={"kind": "evaluation", "model": world.first})
+    page = world.analyst.get(f"/jobs/{world.first}/evaluation").text
+    assert f'href="/jobs/{made}"' in page
+    assert f'href="/jobs/{world.second}"' not in page
+    told(world.analyst, f"/jobs/{made}/evaluation", 404)
