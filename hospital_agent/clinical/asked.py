@@ -120,6 +120,50 @@ class Feedback(_Asked):
     feedback: Annotated[list[FeedbackEntry], Field(min_length=1, max_length=MAX_FEEDBACK)]
 
 
+_TEXT: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
+_UUID: Final = {"type": "string", "format": "uuid"}
+QUESTION_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["hook", "hookInstance", "context"],
+    "properties": {
+        "hook": _TEXT,
+        "hookInstance": _UUID,
+        "fhirServer": _TEXT,
+        "fhirAuthorization": {"type": "object", "required": ["access_token", "token_type"]},
+        "context": {
+            "type": "object",
+            "required": ["userId", "patientId"],
+            "properties": {
+                "userId": _TEXT,
+                "patientId": {"type": "string", "pattern": "^[A-Za-z0-9.-]{1,64}$"},
+            },
+        },
+        "prefetch": {"type": "object"},
+    },
+}
+FEEDBACK_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["feedback"],
+    "properties": {
+        "feedback": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MAX_FEEDBACK,
+            "items": {
+                "type": "object",
+                "required": ["card", "outcome"],
+                "properties": {"card": _UUID, "outcome": {"enum": ["accepted", "overridden"]}},
+            },
+        }
+    },
+}
+
+
+def described(schema: dict[str, Any]) -> dict[str, Any]:
+    """For a route that reads its body itself: what the body is."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
 def parsed(raw: bytes) -> Any:
     """A body as JSON, numbers as decimals. Raises: ClinicalError: none, nested too deep, or of too many items."""
     try:

@@ -16,7 +16,17 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.requests import HTTPConnection
 
-from hospital_agent.clinical.asked import Body, Feedback, HookRequest, as_feedback, as_request, parsed
+from hospital_agent.clinical.asked import (
+    FEEDBACK_SCHEMA,
+    QUESTION_SCHEMA,
+    Body,
+    Feedback,
+    HookRequest,
+    as_feedback,
+    as_request,
+    described,
+    parsed,
+)
 from hospital_agent.clinical.asking import Desk
 from hospital_agent.clinical.cards import Shown, card_of
 from hospital_agent.clinical.clients import Clients
@@ -214,7 +224,11 @@ def routes(hooks: Hooks) -> APIRouter:
         """The services there are, whoever asks."""
         return JSONResponse(hooks.discovery(), headers=hooks.allowed(request))
 
-    @router.post("/{service_id}", responses=outcomes(400, 401, 404, 412, 413, 422, 503))
+    @router.post(
+        "/{service_id}",
+        responses=outcomes(400, 401, 403, 404, 412, 413, 422, 429, 503),
+        openapi_extra=described(QUESTION_SCHEMA),
+    )
     def ask(service_id: str, request: Request, raw: Body) -> Response:
         """Cards for one patient."""
 
@@ -224,7 +238,11 @@ def routes(hooks: Hooks) -> APIRouter:
 
         return _answered(hooks, request, answer)
 
-    @router.post("/{service_id}/feedback", responses=outcomes(400, 401, 404, 413))
+    @router.post(
+        "/{service_id}/feedback",
+        responses=outcomes(400, 401, 403, 404, 413),
+        openapi_extra=described(FEEDBACK_SCHEMA),
+    )
     def judge(service_id: str, request: Request, raw: Body) -> Response:
         """What became of cards: whether they were of use, and if not, the code of the reason."""
 
