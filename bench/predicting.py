@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import re
 import shutil
 import subprocess
@@ -33,7 +34,10 @@ _RECORD: Final = {"urine pushing": "1", "lumbar pain": "1", "nausea": "0"}
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One scenario. Milliseconds at the percentiles; `rate`: requests a second; `records`: a request."""
+    """One scenario. Milliseconds at the percentiles; `rate`: requests a second; `records`: a request.
+
+    `cpu`: seconds of the server's CPU a request, which other work on the machine changes little.
+    """
 
     name: str
     connections: int
@@ -41,8 +45,14 @@ class Measured:
     p50: float
     p95: float
     p99: float
+    cpu: float
     records: int = 1
     failed: int = 0
+
+    @property
+    def a_core(self) -> float:
+        """Records that one core answers a second when it does nothing else."""
+        return self.records / self.cpu
 
 
 def measure_predictions(*, quick: bool) -> list[Measured]:
@@ -52,16 +62,16 @@ def measure_predictions(*, quick: bool) -> list[Measured]:
     seconds = QUICK_SECONDS if quick else SECONDS
     one, many = json.dumps({"record": _RECORD}), json.dumps({"records": [_RECORD] * BATCH})
     found = []
-    with tempfile.TemporaryDirectory() as folder, _served("floor", folder) as url:
+    with tempfile.TemporaryDirectory() as folder, _served("floor", folder) as server:
         for connections in CONNECTIONS:
-            found.append(_wrk("bare server", f"{url}/", one, connections, seconds))
-    with tempfile.TemporaryDirectory() as folder, _served("agent", folder) as url:
-        path = f"{url}/v1/models/latest/predict"
+            found.append(_wrk("bare server", server, "/", one, connections, seconds))
+    with tempfile.TemporaryDirectory() as folder, _served("agent", folder) as server:
+        path = "/v1/models/latest/predict"
         for connections in CONNECTIONS:
-            found.append(_wrk("one record", path, one, connections, seconds))
-        found.append(_wrk(f"{BATCH} records", path, many, 1, seconds, records=BATCH))
+            found.append(_wrk("one record", server, path, one, connections, seconds))
+        found.append(_wrk(f"{BATCH} records", server, path, many, 1, seconds, records=BATCH))
         found.append(
-            _wrk(f"{BATCH} records as CSV", path, _csv(), 1, seconds, records=BATCH, kind="text/csv")
+            _wrk(f"{BATCH} records as CSV", server, path, _csv(), 1, seconds, records=BATCH, kind="text/csv")
         )
     return found
 
@@ -74,17 +84,18 @@ def print_predictions(found: list[Measured], console: Console) -> None:
         "connections",
         "requests/s",
         "records/s",
+        "records/s of a core",
         "p50 ms",
         "p95 ms",
         "p99 ms",
         "of the bare server",
     ):
         table.add_column(name, justify="left" if name == "what" else "right")
-    floors = {entry.connections: entry.rate for entry in found if entry.name == "bare server"}
+    floors = {entry.connections: entry.cpu for entry in found if entry.name == "bare server"}
     for entry in found:
-        ratio = f"{entry.rate / floors[entry.connections]:.0%}" if entry.records == 1 else ""
+        ratio = f"{floors[entry.connections] / entry.cpu:.0%}" if entry.records == 1 else ""
         table.add_row(
-            entry.name, str(entry.connections), f"{entry.rate:,.0f}", f"{entry.rate * entry.records:,.0f}",
+            entry.name, str(entry.connections), f"{entry.rate:,.0f}", f"{entry.rate * entry.records:,.0f}", f"{entry.a_core:,.0f}",
             f"{entry.p50:.2f}", f"{entry.p95:.2f}", f"{entry.p99:.2f}", ratio,
         )  # fmt: skip
     console.print(table)
@@ -102,7 +113,8 @@ def _csv() -> str:
 
 def _wrk(
     name: str,
-    url: str,
+    server: _Server,
+    path: str,
     body: str,
     connections: int,
     seconds: int,
@@ -119,20 +131,44 @@ def _wrk(
             "    latency:percentile(50), latency:percentile(95), latency:percentile(99), latency.max))\nend\n"
         )
         script.flush()
-        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, url]
+        command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, server.url + path]
+        before = server.cpu
         told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    used = server.cpu - before
     numbers = re.search(r"^told (.*)$", told, re.MULTILINE)
     if numbers is None:
         raise RuntimeError(f"wrk said nothing: {told}")
     requests, duration, failed, p50, p95, p99, _ = map(int, numbers[1].split())
     return Measured(
-        name, connections, requests / (duration / 1e6), p50 / 1e3, p95 / 1e3, p99 / 1e3, records, failed
+        name,
+        connections,
+        requests / (duration / 1e6),
+        p50 / 1e3,
+        p95 / 1e3,
+        p99 / 1e3,
+        used / requests,
+        records,
+        failed,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """A running server and its process."""
+
+    url: str
+    pid: int
+
+    @property
+    def cpu(self) -> float:
+        """Seconds of CPU so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def _served(which: str, folder: str) -> Iterator[str]:
-    """A server in a process of its own; gives its URL."""
+def _served(which: str, folder: str) -> Iterator[_Server]:
+    """A server in a process of its own."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     stop = context.Event()
@@ -141,7 +177,7 @@ def _served(which: str, folder: str) -> Iterator[str]:
     try:
         if not ours.poll(60):
             raise RuntimeError("the server did not start")
-        yield str(ours.recv())
+        yield _Server(str(ours.recv()), process.pid or 0)
     finally:
         stop.set()
         process.join(10)
