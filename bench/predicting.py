@@ -95,9 +95,14 @@ def print_predictions(found: list[Measured], console: Console) -> None:
     for entry in found:
         ratio = f"{floors[entry.connections] / entry.cpu:.0%}" if entry.records == 1 else ""
         table.add_row(
-            entry.name, str(entry.connections), f"{entry.rate:,.0f}", f"{entry.rate * entry.records:,.0f}", f"{entry.a_core:,.0f}",
-            f"{entry.p50:.2f}", f"{entry.p95:.2f}", f"{entry.p99:.2f}", ratio,
-        )  # fmt: skip
+            entry.name,
+            str(entry.connections),
+            f"{entry.rate:,.0f}",
+            f"{entry.rate * entry.records:,.0f}",
+            f"{entry.a_core:,.0f}",
+            *(f"{milliseconds:.2f}" for milliseconds in (entry.p50, entry.p95, entry.p99)),
+            ratio,
+        )
     console.print(table)
 
 
@@ -139,17 +144,8 @@ def _wrk(
     if numbers is None:
         raise RuntimeError(f"wrk said nothing: {told}")
     requests, duration, failed, p50, p95, p99, _ = map(int, numbers[1].split())
-    return Measured(
-        name,
-        connections,
-        requests / (duration / 1e6),
-        p50 / 1e3,
-        p95 / 1e3,
-        p99 / 1e3,
-        used / requests,
-        records,
-        failed,
-    )
+    rate, cpu = requests / (duration / 1e6), used / requests
+    return Measured(name, connections, rate, p50 / 1e3, p95 / 1e3, p99 / 1e3, cpu, records, failed)
 
 
 @dataclass(frozen=True, slots=True)

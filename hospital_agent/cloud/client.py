@@ -217,7 +217,9 @@ class CloudClient:
         TemporaryError."""
         headers = {"content-type": "application/json"}
         path = f"{_STUDIES}/{study}/ask"
-        raw = self._send("POST", path, "study", MAX_RECEIPT_BYTES, content=signed.canonical(), headers=headers)
+        raw = self._send(
+            "POST", path, "study", MAX_RECEIPT_BYTES, content=signed.canonical(), headers=headers
+        )
         return Asked.parse(raw, what="answer to ask", max_bytes=MAX_RECEIPT_BYTES).job
 
     def _post_word(self, path: str, word: WireModel) -> None:
