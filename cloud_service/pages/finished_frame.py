@@ -37,14 +37,14 @@ TABS: Final = (
 
 
 def show(page: Page, template: str, stored: StoredJob, tab: str, **values: Any) -> Response:
-    """A page of a job under its tabs. Without the right to read jobs its question and state stay out."""
-    may_read_job = page.may(Permission.JOBS_READ)
+    """A page of a job under its tabs. Raises: ForbiddenError: who looks may not read jobs at all."""
+    page.caller.require(Permission.JOBS_READ)  # the job's question and state stand on each
     return page.show(
         template,
         active="jobs",
         job=stored.job.manifest.job,
-        line=job_line(stored) if may_read_job else None,
-        question=stored.job.manifest.question if may_read_job else "",
+        line=job_line(stored),
+        question=stored.job.manifest.question,
         tabs=[each.name for each in TABS if _is_shown(each, page, stored)],
         tab=tab,
         **values,

@@ -185,6 +185,15 @@ def test_the_log_is_checked_when_it_is_looked_at(world: World, monkeypatch: pyte
     assert "all 33 records are whole" not in broken
 
 
+def test_who_may_read_results_only_sees_nothing_of_the_job(world: World) -> None:
+    person = with_session(world.cloud, "narrow", ["results:read", "ledger:read"], None)
+    for name in ("result", "evaluation", "ledger"):
+        answer = person.get(f"/jobs/{world.first}/{name}")
+        assert (answer.status_code, "why" in answer.text) == (403, False)
+    assert person.get(f"/jobs/{world.first}/ledger/json").status_code == 200
+    person.client.close()
+
+
 def test_how_good_it_is_is_not_known_here(world: World) -> None:
     page = told(world.analyst, f"/jobs/{world.second}/evaluation")
     assert "None has been made yet" in page
