@@ -91,8 +91,8 @@ class Doorkeeper:
         """What forms for the browser with this cookie carry."""
         return hmac.new(self._key, cookie.encode(), hashlib.sha256).hexdigest()
 
-    def is_in(self, cookie: str) -> bool:
-        """Whether the browser is signed in, or need not be; keeps its session alive."""
+    def is_in(self, cookie: str, *, by_itself: bool = False) -> bool:
+        """Whether the browser is signed in, or need not be; keeps its session alive, unless a page asks `by_itself`."""
         if self.token is None:
             return True
         with self._lock:
@@ -104,7 +104,8 @@ class Doorkeeper:
             ):
                 self._sessions.pop(_digest(cookie), None)
                 return False
-            session.seen = now
+            if not by_itself:
+                session.seen = now
             return True
 
     def sign_in(self, given: str) -> str:
@@ -141,7 +142,9 @@ def add_guards(app: FastAPI, door: Doorkeeper) -> None:
     @app.middleware("http")
     async def guard(request: Request, call_next: RequestResponseEndpoint) -> Response:
         cookie, is_new = _cookie(request)
-        request.state.visitor = Visitor(cookie, door.csrf(cookie), door.is_in(cookie))
+        request.state.visitor = Visitor(
+            cookie, door.csrf(cookie), door.is_in(cookie, by_itself="hx-request" in request.headers)
+        )
         response = _refusal(request, door) or await call_next(request)
         if not request.url.path.startswith(f"{ASSETS_PATH}/"):
             response.headers.update(HEADERS)

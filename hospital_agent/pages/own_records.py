@@ -23,13 +23,11 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/records")
     def records(request: Request) -> Response:
         """What was found the last time somebody looked."""
-        values = _values(looks.of(_NAME))
+        values = _values(house, looks.of(_NAME))
         return page(
             request,
             "records.html",
             active="records",
-            source=_source(house),
-            folder=house.folder,
             **values,
             state_seen=state_of(values),
         )
@@ -43,11 +41,11 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/records/now")
     def now(request: Request, seen: str = "") -> Response:
         """The part of the page that changes by itself."""
-        return changed_part(request, "records_now.html", seen, _values(looks.of(_NAME)))
+        return changed_part(request, "records_now.html", seen, _values(house, looks.of(_NAME)))
 
 
-def _values(work: Work | None) -> dict[str, Any]:
-    return {"work": work, "most": SHOWN_VALUES}
+def _values(house: House, work: Work | None) -> dict[str, Any]:
+    return {"work": work, "most": SHOWN_VALUES, "source": _source(house)}
 
 
 def _source(house: House) -> str:

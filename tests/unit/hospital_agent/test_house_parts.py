@@ -101,6 +101,7 @@ def test_a_session_ends_unused_and_at_last() -> None:
     idle, busy = door.sign_in("t" * 32), door.sign_in("t" * 32)
     for now[0] in range(0, 36_000, 1000):
         assert door.is_in(busy)
+        door.is_in(idle, by_itself=True)
     assert not door.is_in(idle)
     now[0] = 36_001
     assert not door.is_in(busy)
@@ -113,7 +114,7 @@ def test_what_the_commands_print_is_shown_with_the_floor(
     path.write_text(RECORDS)
     assert run(["data", "inspect", str(path), "--floor", "50", "--json"]) in (0, 1)
     work = Work("done", 1, 2, json.loads(capsys.readouterr().out))
-    shown = render("hospital_agent.pages", "records_now.html", work=work, most=20, **FRAME)
+    shown = render("hospital_agent.pages", "records_now.html", work=work, most=20, source="x", **FRAME)
     assert "120 rows, 3 columns." in shown
     assert "Values of fewer than 50 rows are held back." in shown
     assert "0 (60), 1 (60)" in shown
