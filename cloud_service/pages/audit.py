@@ -27,6 +27,8 @@ from shared.wire.base import MAX_INTEGER
 router = page_router()
 _PAGE: Final = 50
 _JOBS: Final = 50
+_STUDIES: Final = 50
+"""The page of studies finds the others."""
 _SHOWN_APART: Final = frozenset({"n", "time", "actor", "act", "subject"})
 Auditor = Annotated[Page, Depends(page_may(Permission.AUDIT_READ))]
 Before = Annotated[int | None, Query(ge=0, le=MAX_INTEGER)]
@@ -61,7 +63,7 @@ def acts(page: Auditor, before: Before = None) -> Response:
     jobs = page.services.jobs.page(study=None, state=None, before=None, limit=_JOBS, hospital=None)
     found = page.services.audits.stretch_of_acts(before, _PAGE)
     lines = [job_line(stored) for stored in jobs]
-    return _shown(page, "audit.html", found, jobs=lines, studies=page.services.studies.all())
+    return _shown(page, "audit.html", found, jobs=lines, studies=page.services.studies.all()[:_STUDIES])
 
 
 @router.get("/audit/people")

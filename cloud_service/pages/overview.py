@@ -16,13 +16,14 @@ from cloud_service.pages.wording import GOOD, JobLine, job_line
 from cloud_service.service.hospitals import HospitalView
 from cloud_service.service.permissions import Permission
 from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
-from shared.wire.manifest import MAX_AGENTS
 
 router = page_router()
 _DAY_SECONDS: Final = 86_400
 SOON_SECONDS: Final = 30 * _DAY_SECONDS
-_OF_A_STATE: Final = 20
+_OF_A_STATE: Final = 100
 _FINISHED: Final = 5
+_LISTED: Final = 10
+"""Of each list so many are shown; the pages of their own have all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def overview_live(page: Annotated[Page, Depends(page_may(None, is_watching=True)
 
 
 def _values(page: Page) -> dict[str, Any]:
-    return {"attention": _attention(page), "now": page.services.history.clock()}
+    return {"attention": _attention(page), "now": page.services.history.clock(), "most": _LISTED}
 
 
 def _attention(page: Page) -> Attention:
@@ -73,7 +74,7 @@ def _attention(page: Page) -> Attention:
         away=[view for view in members if is_away(view, now)],
         certificates=[view for view in members if view.certificate_until - now < SOON_SECONDS],
         ending=[line for line in opened if line.expires is not None and line.expires - now < SOON_SECONDS],
-        unanswered=[line for line in opened if line.approved < line.members][:MAX_AGENTS],
+        unanswered=[line for line in opened if line.approved < line.members],
     )
 
 

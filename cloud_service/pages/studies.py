@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from fastapi import Depends, Response
+from fastapi import Depends, Query, Response
 
 from cloud_service.api.disclosures import PAGE_HEADERS
 from cloud_service.pages.downloads import file_of, json_file
@@ -25,6 +25,8 @@ from shared.web.texts import text
 router = page_router()
 _ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
 _JOBS: Final = 20
+_SHOWN: Final = 100
+_LONGEST_SEARCH: Final = 200
 _HEAD_LENGTH: Final = 60
 """A paragraph that begins with a short subject and a colon is shown with the subject as its heading."""
 Reader = Annotated[Page, Depends(page_may(Permission.STUDIES_READ))]
@@ -78,9 +80,27 @@ def state_of(view: StudyView, now: int) -> Word:
 
 
 @router.get("/studies")
-def studies(page: Reader) -> Response:
-    """The list."""
-    return page.show("studies.html", active="studies", lines=lines_of(page))
+def studies(
+    page: Reader,
+    search: Annotated[str, Query(max_length=_LONGEST_SEARCH)] = "",
+    shown: Annotated[str, Query(pattern="^(all|open)$")] = "all",
+) -> Response:
+    """The list, or what of it has the searched words."""
+    words = search.casefold().split()
+    lines = [
+        line
+        for line in lines_of(page)
+        if (shown == "all" or line.state.kind == GOOD)
+        and all(word in f"{line.view.id} {line.view.question}".casefold() for word in words)
+    ]
+    return page.show(
+        "studies.html",
+        active="studies",
+        lines=lines[:_SHOWN],
+        more=max(0, len(lines) - _SHOWN),
+        search=search,
+        shown=shown,
+    )
 
 
 @router.get("/studies/{study_id}")

@@ -435,3 +435,12 @@ def test_operations_hide_secrets(cloud: CloudUnderTest) -> None:
     page = with_session(cloud, "op", ["operator"], None).get("/operations").text
     assert "running_jobs" in page
     assert str(cloud.folder) not in page
+
+
+def test_studies_are_found_by_their_words(analyst: Browser) -> None:
+    assert 'href="/studies/shut"' in analyst.get("/studies?search=SHUT+shall").text
+    assert 'href="/studies/shut"' not in analyst.get("/studies?search=shut+nothing").text
+    hostile = analyst.get("/studies", accept="text/html").text
+    assert 'href="/studies/hostile"' in hostile
+    echoed = analyst.client.get("/studies", params={"search": '"><script>alert(1)</script>'}).text
+    assert "<script>alert" not in echoed
