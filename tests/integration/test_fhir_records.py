@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 
+from hospital_agent import clinical
+from hospital_agent.clinical.bulk import resources_of
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import shelf_of
 from privet.__main__ import run
+from shared.contract.fhir_resources import Gathered, of_one_patient
 from tests.integration.test_recipes import blocks
 from tests.support import registry, ward
 from tests.support.models import model_of
@@ -20,6 +24,7 @@ from tests.unit.hospital_agent.test_keyring import PARTIES, ROOT, bundle_file, f
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
+ASKED = datetime(2025, 6, 1, tzinfo=UTC)
 PATH = "%asked.toString().substring(0, 4).toInteger() - birthDate.toString().substring(0, 4).toInteger()"
 
 
@@ -78,18 +83,16 @@ def test_a_mapping_gives_the_records_of_the_recipe_all_at_once_and_one_by_one(
     assert {tuple(map(_plain, row)) for row in rows} == sql
     assert Path("t.csv").stat().st_mode & 0o777 == 0o600
 
-    resources = [json.loads(line) for content in files.values() for line in content.splitlines()]
-    one_by_one = set()
+    lines = [line for content in files.values() for line in content.splitlines()]
+    one_by_one, reader = set(), clinical.read_mapping(Path("mapping.json"))
     for number in range(1, len(registry.PATIENTS) + 1):
-        own = [
-            one
-            for one in resources
-            if f"p{number}" in (one.get("id"), one.get("subject", {}).get("reference", "")[8:])
-        ]
-        Path("one.json").write_text(json.dumps(ward.bundle(*own, kind="collection")))
-        inputs = command(capsys, "map", "mapping.json", "one.json", "--asked", "2025-06-01")["inputs"]
-        one_by_one.add(tuple(_plain(one["value"]) for one in inputs))
+        own = [line for line in lines if f'"p{number}"' in line or f'"Patient/p{number}"' in line]
+        Path("one.json").write_text(f"[{','.join(own)}]")
+        record = reader.read(Gathered(tuple(of_one_patient(resources_of(Path("one.json"))))), ASKED)
+        one_by_one.add(tuple(_plain(one.value) for one in record.origins))
     assert one_by_one == sql
+    inputs = command(capsys, "map", "mapping.json", "one.json", "--asked", "2025-06-01")["inputs"]
+    assert tuple(_plain(one["value"]) for one in inputs) in sql
 
 
 def _plain(value: object) -> object:
@@ -117,6 +120,7 @@ def agent(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_from_a_draft_to_services_that_are_ready(agent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = agent / "draft.json"
     assert command(capsys, "draft", agent, "--out", out)["to_fill_in"] == 5

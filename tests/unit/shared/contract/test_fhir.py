@@ -308,7 +308,7 @@ RESOURCE = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(RESOURCE, max_size=3) | JSON)
 def test_whatever_json_comes_it_is_read_or_refused_in_words(document: Any) -> None:
     reader = MappingReader.of(mapping(*EVERY_KIND), path_compiler("mapping"))
