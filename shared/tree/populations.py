@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from shared.errors import InternalError
 from shared.tree.frontier import NodeQuery
-from shared.tree.paths import Branch, NodePath
+from shared.tree.paths import Branch, NodePath, Side
 
 Conjunction = frozenset[tuple[int, Branch]]
 
@@ -62,16 +62,30 @@ def disjoint_groups(queries: Sequence[NodeQuery]) -> list[list[int]]:
 
 
 class _Paths:
-    """Paths of one tree, as what is asked at each of their prefixes; None where one of them ends."""
+    """Paths of one tree, as what is asked at each of their prefixes; None where one of them ends.
+
+    `thresholds`: of prefixes where one is asked; two of them on one attribute would overlap.
+    """
 
     def __init__(self) -> None:
         self.asked: dict[NodePath, int | None] = {}
+        self.thresholds: dict[NodePath, int] = {}
 
     def takes(self, path: NodePath) -> bool:
         """Add a path if it can be one more open node of the same tree."""
         steps = [(path[:depth], attribute) for depth, (attribute, _) in enumerate(path)]
-        if path in self.asked or any(self.asked.get(place, asked) != asked for place, asked in steps):
+        places = [
+            (path[:depth], branch.threshold)
+            for depth, (_, branch) in enumerate(path)
+            if isinstance(branch, Side)
+        ]
+        if (
+            path in self.asked
+            or any(self.asked.get(place, asked) != asked for place, asked in steps)
+            or any(self.thresholds.get(place, cut) != cut for place, cut in places)
+        ):
             return False
         self.asked.update(steps)
+        self.thresholds.update(places)
         self.asked[path] = None
         return True
