@@ -128,7 +128,9 @@ def predict(
     folder: Folder,
     model: Annotated[
         str | None,
-        typer.Option(help="A model's id or its beginning; without it, the newest whose tree is here."),
+        typer.Option(
+            help="A name, or a model's id or its beginning; without it, the newest whose tree is here."
+        ),
     ] = None,
     values: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="One attribute.")
@@ -139,12 +141,15 @@ def predict(
 ) -> Report:
     """Answer for one record (--set, several times) or for a file of them."""
     from hospital_agent.models import Answers
+    from hospital_agent.models.names import Names
 
     if bool(values) == (file is not None):
         raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
     records = _from_file(file) if file is not None else [_from_words(values or [])]
     shelf = open_shelf(folder)
-    found = shelf.get(shelf.newest() if model is None else shelf.find(model))
+    pinned = None if model is None else Names(folder, time.time).read().names.get(model)
+    wanted = model if pinned is None else pinned.now.model
+    found = shelf.get(shelf.newest() if wanted is None else shelf.find(wanted))
     answers = Answers.of(found, readers_in(folder)(found.manifest.study))
     records = [answers.as_study(record) for record in records]
     ignored: list[str] = []

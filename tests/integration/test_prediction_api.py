@@ -121,6 +121,7 @@ def test_versions_are_changed_by_command_and_a_running_server_heeds_it(
         assert answers() == first
         acts = [change["act"] for change in command("history", "ward")["changes"]]
         assert acts == ["pinned", "canary", "promoted", "rolled back"]
+        assert agent(capsys, "predict", folder, "--model", "ward", "--set", "nausea=1")["model"] == first
         command("describe", first, "--intended-use", "For teaching.")
         assert local.get("/v1/models/ward/card").json()["intended_use"] == "For teaching."
         assert command("card", "ward")["described"]
