@@ -121,9 +121,7 @@ class Clients:
             if known is None or now - known.fetched > (
                 _FRESH_SECONDS if _has(known.keys, kid) else _AGAIN_SECONDS
             ):
-                known = _Keys(
-                    KeySet.import_key_set({"keys": list(self.fetch(client.jku or "")["keys"])}), now
-                )
+                known = _Keys(_public({"keys": list(self.fetch(client.jku or "")["keys"])}), now)
                 self._known[client.iss] = known
             return known.keys
 
@@ -138,13 +136,20 @@ def _from_file(client: Client) -> KeySet:
         raise InputError("no file of keys", where=f"client {client.iss}")
     raw = read_file(path, max_bytes=_MAX_KEYS_BYTES, remedy="Correct jwks of the client.")
     try:
-        keys = KeySet.import_key_set({"keys": json.loads(raw)["keys"]})
+        return _public({"keys": json.loads(raw)["keys"]})
     except (JoseError, ValueError, KeyError, TypeError):
         raise InputError(
-            "no set of public keys (JWKS)", where=str(path), remedy="Use the set as the client publishes it."
+            "no set of public keys (JWKS), or a secret key among them",
+            where=str(path),
+            remedy="Use the set as the client publishes it.",
         ) from None
+
+
+def _public(document: Any) -> KeySet:
+    """A set of keys. Raises: ValueError: one of them is no public one. JoseError: they are no keys."""
+    keys = KeySet.import_key_set(document)
     if any(key.is_private or key.key_type == "oct" for key in keys.keys):
-        raise InputError("it holds a secret key", where=str(path), remedy="Keep public keys only.")
+        raise ValueError("a secret key")
     return keys
 
 

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hospital_agent.clinical.paths import path_compiler
 from hospital_agent.files import read_file
 from shared.contract.fhir import MappingReader
 from shared.errors import InputError, PeerError
+from shared.hosts import is_loopback
 from shared.ids import ID_PATTERN
 from shared.wire.base import describe
 from shared.wire.fhir_mapping import MAX_MAPPING_BYTES, FhirMapping, Uri
@@ -80,6 +81,12 @@ class Client(_Model):
     def _has_keys(self) -> Client:
         if self.jwks is None and self.jku is None:
             raise ValueError("give jwks, a file with its public keys, or jku, where they are fetched")
+        if (
+            self.jku is not None
+            and self.jku.startswith("http://")
+            and not is_loopback(AnyUrl(self.jku).host or "")
+        ):
+            raise ValueError("jku: http:// is for a server on this machine only; use https://")
         return self
 
 

@@ -538,6 +538,40 @@ def test_what_was_not_sent_is_fetched_where_that_is_allowed(
     assert "granted" not in one.ask(prefetch=sent, **token).text
 
 
+def test_keys_are_fetched_from_the_address_that_the_client_declared(tmp_path: Path) -> None:
+    published: list[Any] = [OTHER_KEY.as_dict(private=False) | {"kid": "old"}]
+    server = FhirServer(lambda *_: (200, {"keys": published}))
+    with serving(server.app, LocalSection(port=0)) as url:  # type: ignore[arg-type]
+        path = ward.services_file(tmp_path, MODEL.id, STUDY)
+        path.write_text(f'{path.read_text()}\n[[clients]]\niss = "{ward.ISSUER}"\njku = "{url}/fhir/jwks"\n')
+        shelf = Shelf(tmp_path / "models", MEMBERS.identities["h1"].public, MEMBERS.root)
+        shelf.put(MODEL, MEMBERS.identities["h1"])
+        app, clock = create_app(Library(shelf), dict, None), [NOW]
+        section = ClinicalSection(services=path, public_url=BASE)
+        clinical.install(app, tmp_path, section, pages=True, now=lambda: clock[0])
+        client = TestClient(app, base_url="http://127.0.0.1:8711")
+
+        def ask(jku: str = "jwks") -> httpx2.Response:
+            headers = signed(now=clock[0], header={"jku": f"{url}/fhir/{jku}"})
+            return client.post(VIEW, json=ward.question(), headers=headers)
+
+        check_outcome(ask(), 401, "InvalidKeyIdError")
+        published.append(ward.KEY.as_dict(private=False))
+        check_outcome(ask(), 401, "InvalidKeyIdError")  # not asked again at once
+        clock[0] += 31
+        check_cards(ask().json())
+        assert len(server.asked) == 2
+        check_outcome(ask("others"), 401, "jku")
+        published[:] = [ward.KEY.as_dict(private=True)]
+        clock[0] += 601
+        check_outcome(ask(), 401)
+    clock[0] += 601
+    check_outcome(ask(), 503, "cannot be fetched")
+    path.write_text('[[clients]]\niss = "x"\njku = "http://a.example/jwks"\n')
+    with pytest.raises(InputError, match="jku: http://"):
+        clinical.load_services(path)
+
+
 def test_a_hundred_questions_over_a_real_connection_are_answered_in_time(tmp_path: Path) -> None:
     one = opened(tmp_path, clients=True)
     times = []
