@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import Depends, Response
 
@@ -13,13 +13,12 @@ from cloud_service.pages.frame import Page, page_may
 from cloud_service.pages.wording import BAD, GOOD, WAIT, Word, code_in_words
 from cloud_service.service.hospitals import HospitalView
 from cloud_service.service.permissions import Permission
+from cloud_service.service.presence import AWAY_SECONDS
 from cloud_service.store.faults import Fault
 from shared.protocol.expiry import NOTICE_SECONDS
 from shared.web.texts import text
 
 router = page_router()
-AWAY_SECONDS: Final = 120
-"""Agents ask again at once when a poll has ended, after 25 seconds at the latest; then they are away."""
 
 
 @dataclass(frozen=True, slots=True)

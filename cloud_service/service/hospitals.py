@@ -28,7 +28,8 @@ from shared.wire.base import decode_base64url
 class HospitalView:
     """A registered hospital. Times in Unix seconds.
 
-    `is_member`: the federation still lists its certificate. `certificate_until`: when that ends.
+    `online_since`: without a gap, as this process has heard; None where it has not lately. `is_member`: the federation
+    still lists its certificate. `certificate_until`: when that ends.
     """
 
     id: str
@@ -38,6 +39,7 @@ class HospitalView:
     last_seen: int
     is_member: bool
     certificate_until: int
+    online_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class Hospitals:
             last_seen=self.presence.last_seen(row.id, row.last_seen),
             is_member=self._is_member(row),
             certificate_until=ends(certificates.read(row.certificate)),
+            online_since=self.presence.online_since(row.id),
         )
 
     def _is_member(self, row: Row[Any]) -> bool:

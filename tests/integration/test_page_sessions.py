@@ -444,3 +444,21 @@ def test_studies_are_found_by_their_words(analyst: Browser) -> None:
     assert 'href="/studies/hostile"' in hostile
     echoed = analyst.client.get("/studies", params={"search": '"><script>alert(1)</script>'}).text
     assert "<script>alert" not in echoed
+
+
+def test_the_first_page_says_what_needs_attention(cloud: CloudUnderTest) -> None:
+    cloud.study(SCHEMA, name="asked", question="who is waited for?")
+    job = cloud.job("asked")
+    with cloud.services.database.write() as connection:
+        connection.execute(text("UPDATE hospitals SET last_seen = last_seen - 4000 WHERE id = 'h3'"))
+    cloud.services.housekeeper.presence._seen.pop("h3", None)
+    browser = with_session(cloud, "viewer", ["coordinator"], None)
+    for path in ("/", "/overview/live"):
+        page = browser.get(path).text
+        assert f'href="/jobs/{job}"' in page
+        assert "Waits for h1, h2, h3: the answer to the invitation" in page
+        assert re.search(r'h3</a>: <span class="state bad">away</span>', page)
+        assert "who is waited for?</a>: 0 of 3 hospitals have approved it" in page
+    assert "<html" not in browser.get("/overview/live").text
+    cloud.people.post(f"/v1/jobs/{job}/cancel")
+    assert "Waits for h1" not in browser.get("/").text
