@@ -26,7 +26,7 @@
     for (const element of copy.querySelectorAll("*")) paint(element);
     paper.remove();
     rename(copy);
-    const { make } = PrivetTreePicture;
+    const { make } = PrivetTreeShapes;
     const title = copy.querySelector("[role=tree]").getAttribute("aria-label");
     const notice = `${nodes.document.notice} ${nodes.document.tree_sha256.slice(0, 16)}`;
     copy.prepend(make("title", {}, title), make("desc", {}, notice), make("rect", { width: "100%", height: "100%", fill: "#ffffff" }));
@@ -39,7 +39,7 @@
 
   /** The classes below the picture, as the page has them beside it. Returns the size of both together. */
   function legend(copy, picture) {
-    const { make } = PrivetTreePicture;
+    const { make } = PrivetTreeShapes;
     const width = Math.max(picture.width, 320);
     const entries = make("g");
     let x = LEGEND.margin;

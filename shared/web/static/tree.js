@@ -4,7 +4,8 @@
 
 (() => {
   const { Nodes, filled, spelled } = PrivetTreeNodes;
-  const { Picture, swatch } = PrivetTreePicture;
+  const { Picture } = PrivetTreePicture;
+  const { swatch } = PrivetTreeShapes;
   const RULES_AT_ONCE = 100;
   const RULE_LETTERS = 400;
   const known = new WeakMap();
