@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hospital_agent.commands.arguments import Folder
-from shared.errors import InputError
 from shared.reports import Report
-
-if TYPE_CHECKING:
-    from hospital_agent.journal.budget import Ledger, Spending
-    from shared.secure_tree.privacy import PrivacyLimit
 
 
 def budget(folder: Folder) -> Report:
     """The privacy budget: epsilon spent over each version of the records, by which jobs, and what is left."""
+    from hospital_agent.people.budgets import budget_document
+
     document = budget_document(folder)
     limit = document["limit"]
     what = "each version of the records" if limit["for"] == "snapshot" else "all records together"
@@ -33,77 +28,6 @@ def budget(folder: Folder) -> Report:
             f"All records together: epsilon {document['epsilon']}, {document['used_percent']} % of the budget."
         )
     return Report(document, "\n".join(lines))
-
-
-def budget_document(folder: Path) -> dict[str, Any]:
-    """The same as plain JSON. `used_percent`: of the cost that the budget allows, which grows with epsilon squared."""
-    from hospital_agent.journal import Journal
-    from hospital_agent.journal.budget import Ledger, total
-    from hospital_agent.policy import load_policy
-    from hospital_agent.settings import load_settings
-    from shared.secure_tree.privacy import epsilon_of
-
-    settings = load_settings(folder)
-    policy = load_policy(settings.policy)
-    limit, current = policy.privacy_limit, _current_identity(folder)
-    with Journal.open(folder) as journal:
-        ledger = Ledger(journal.connection)
-        lines = ledger.lines()
-        records = [
-            _records(ledger, identity, own, limit, is_current=identity == current)
-            for identity, own in _grouped(lines, lambda line: line.records_identity)
-        ]
-    return {
-        "limit": {"epsilon": str(limit.epsilon), "delta": str(limit.delta), "for": policy.budget_for},
-        "epsilon": str(epsilon_of(total(lines), limit.delta)),
-        "used_percent": limit.used_percent(total(lines)),
-        "records": records,
-    }
-
-
-def _current_identity(folder: Path) -> str | None:
-    from hospital_agent.daemon.office import data_settings
-    from hospital_agent.records.identity import records_identity
-    from hospital_agent.settings import load_settings
-
-    try:
-        return records_identity(data_settings(load_settings(folder).data))
-    except InputError:
-        return None
-
-
-def _records(
-    ledger: Ledger, identity: str, lines: Sequence[Spending], limit: PrivacyLimit, *, is_current: bool
-) -> dict[str, Any]:
-    from hospital_agent.journal.budget import total
-    from shared.secure_tree.privacy import epsilon_of
-
-    jobs = _grouped(lines, lambda line: line.job)
-    return {
-        "records_identity": identity,
-        "is_current": is_current,
-        "epsilon": str(epsilon_of(total(lines), limit.delta)),
-        "used_percent": limit.used_percent(total(lines)),
-        "jobs": [
-            {
-                "job": job,
-                "study": own[0].study,
-                "rounds": len(own),
-                "epsilon": str(epsilon_of(total(own), limit.delta)),
-                "first": own[0].time,
-                "last": own[-1].time,
-            }
-            for job, own in jobs
-        ],
-        "jobs_without_noise": ledger.jobs_without_noise(identity),
-    }
-
-
-def _grouped(lines: Sequence[Spending], key: Callable[[Spending], str]) -> list[tuple[str, list[Spending]]]:
-    groups: dict[str, list[Spending]] = {}
-    for line in lines:
-        groups.setdefault(key(line), []).append(line)
-    return list(groups.items())
 
 
 def _records_lines(records: dict[str, Any]) -> list[str]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hospital_agent.commands.arguments import Folder, JobPrefix
 from hospital_agent.files import write_new
-from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
     from hospital_agent.journal import Journal
-    from hospital_agent.keyring import Keyring
-    from shared.protocol.audit_file import Header, RecordLine
 
 audit = typer.Typer(help="This hospital's own log.", no_args_is_help=True, add_completion=False)
 
@@ -66,19 +62,17 @@ def export_audit(
     """Write this hospital's log, signed, for `privet audit verify`. It names jobs, messages and hashes, no counts."""
     from hospital_agent.journal import Journal
     from hospital_agent.keyring import Keyring
-    from shared.protocol.audit_file import export
+    from hospital_agent.people.log_file import signed_log
 
     ring = Keyring.open(folder)
     with Journal.open(folder) as journal:
         wanted = None if job is None else _job_of(journal, job)
-        journal.audit_records()  # refuses a broken chain
-        lines = [_line(number, text, head, wanted) for number, text, head in journal.audit_rows()]
-    header = _header(ring, wanted)
-    write_new(out, b"".join(export(header, lines, (), ring.identity)))
-    shown = sum(line.record is not None for line in lines)
+        written = signed_log(journal, ring, wanted)
+    write_new(out, written.content)
+    shown, records = written.shown, written.records
     return Report(
-        {"file": str(out), "records": len(lines), "shown": shown, "job": wanted},
-        f"{shown} of {len(lines)} records are in {out}.\nNext: privet audit verify {out} CLOUD_FILE",
+        {"file": str(out), "records": records, "shown": shown, "job": wanted},
+        f"{shown} of {records} records are in {out}.\nNext: privet audit verify {out} CLOUD_FILE",
     )
 
 
@@ -87,33 +81,3 @@ def _job_of(journal: Journal, prefix: str) -> str:
     known = {str(record["job"]) for record in journal.audit_records() if "job" in record}
     found = [job for job in known if prefix and job.startswith(prefix)]
     return found[0] if len(found) == 1 else journal.find(prefix).job
-
-
-def _header(ring: Keyring, job: str | None) -> Header:
-    from importlib.metadata import version
-
-    from shared.protocol.audit_file import Header
-    from shared.wire.base import encode_base64url
-
-    if ring.certificate is None:
-        raise InputError("this hospital has joined no federation", remedy="Join first: privet agent join")
-    return Header(
-        log="hospital",
-        exporter=str(ring.certificate.id),
-        job=job,
-        certificate=encode_base64url(ring.certificate.der),
-        root=encode_base64url(ring.hospital_trust().root),
-        members={},
-        version=version("privet"),
-        exported=int(time.time()),
-    )
-
-
-def _line(number: int, text: str, head: str, wanted: str | None) -> RecordLine:
-    import json
-
-    from shared.protocol.audit_file import RecordLine
-
-    record: dict[str, Any] = json.loads(text)
-    shown = wanted is None or record.get("job") == wanted
-    return RecordLine(n=number, hash=head, record=text if shown else None)

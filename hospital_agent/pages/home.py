@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import job_row
+from hospital_agent.people.budgets import budget_document
 from hospital_agent.protection import Protection
 from shared.errors import InputError
 from shared.protocol.waiting import from_document
 from shared.web.texts import text
 
-_SHOWN_JOBS = 5
+_SHOWN_JOBS: Final = 5
+_ALL_PERCENT: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def _needs(house: House, status: Mapping[str, Any]) -> Iterator[Need]:
     if status["federation"] is not None and not status["newest_key"]:
         yield Need(text("house.home.need.key"))
     yield from _needs_of_folder(house)
+    yield from _spent(house)
 
 
 def _needs_of_folder(house: House) -> Iterator[Need]:
@@ -93,6 +97,22 @@ def _needs_of_folder(house: House) -> Iterator[Need]:
             yield Need(text("house.home.need.protect", folder=house.folder))
     except InputError as error:
         yield Need(str(error))
+
+
+def _spent(house: House) -> Iterator[Need]:
+    """Budgets that are used up: of the present records, or of all together."""
+    try:
+        budget = budget_document(house.folder)
+    except InputError:
+        return
+    whole = budget["limit"]["for"] == "all"
+    used = (
+        [budget["used_percent"]]
+        if whole
+        else [r["used_percent"] for r in budget["records"] if r["is_current"]]
+    )
+    if any(Decimal(str(percent)) >= _ALL_PERCENT for percent in used):
+        yield Need(text("house.home.need.budget"), "/house/policy", text("house.home.all_rules"))
 
 
 def _policy(house: House) -> Any:

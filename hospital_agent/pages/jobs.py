@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
 from hospital_agent.journal import studies as kept
+from hospital_agent.keyring import Keyring
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import JobRow, job_row
@@ -20,6 +21,7 @@ from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS
 from hospital_agent.people.ledgers import ledgers_of
+from hospital_agent.people.log_file import signed_log
 from hospital_agent.people.offers import offer_document
 from shared.errors import InputError
 from shared.protocol.disclosure import Ledger
@@ -53,7 +55,7 @@ def add(pages: FastAPI, house: House) -> None:
 
     @pages.get("/house/jobs/{job}/files/{name}")
     def file(job: str, name: str) -> Response:
-        """The ledger, as a page that stands by itself or as JSON."""
+        """The ledger, as a page that stands by itself or as JSON; or the signed log of the job."""
         return _file(house, job, name)
 
     @pages.get("/house/jobs/{job}/{said}")
@@ -164,6 +166,9 @@ def _leaving_words(profile: str) -> str:
 def _file(house: House, job: str, name: str) -> Response:
     with house.journal() as journal:
         entry = _entry(journal, job)
+        if name == "log":
+            written = signed_log(journal, Keyring.open(house.folder), job)
+            return _download(written.content, f"log-{house.own}-{job}.jsonl", "application/jsonl")
         ledgers = ledgers_of(journal, entry, house.own)
     document = _ledger_document(entry, *ledgers)
     if name == "ledger.html":

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.policy_words import rules_in_words
+from hospital_agent.people.budgets import budget_document
 from shared.errors import InputError
 
 
@@ -29,6 +30,14 @@ def add(pages: FastAPI, house: House) -> None:
             "fault": fault,
             "path": path,
             "exists": path.is_file(),
-            "folder": house.folder,
+            "budget": _budget(house),
         }
         return page(request, "policy.html", active="policy", **values)
+
+
+def _budget(house: House) -> dict[str, Any] | None:
+    """As `privet agent budget --json`; None while the rules are wrong."""
+    try:
+        return budget_document(house.folder)
+    except InputError:
+        return None
