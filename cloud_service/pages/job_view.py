@@ -114,13 +114,13 @@ def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event], n
     """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
     job, waiting = stored.job, of_job(stored.job)
     state, reached = wording.state_of(stored), _reached(stored, events, now)
-    sentence = "" if waiting is None else f" {waiting.text[0].upper()}{waiting.text[1:]}."
+    waits = "" if waiting is None else f" {text('cloud.job.waits_for', who=', '.join(waiting.who))}"
     outcome, next_step = _ending(job)
     return JobView(
         stored=stored,
         mode=wording.mode_of(stored),
         state=state,
-        announcement=f"{state.text}. {outcome or reached.sentence}{sentence}",
+        announcement=f"{state.text}. {outcome or reached.sentence}{waits}",
         waiting=waiting,
         reached=reached,
         members=tuple(_member(job, agent) for agent in job.manifest.invited),

@@ -140,7 +140,7 @@ def test_the_live_page_follows_a_job_to_its_end(cloud: CloudUnderTest, browser: 
     with hospitals_of(cloud, dealt(*NAMES)) as hospitals:
         job = planned(browser, go="start").headers["location"]
         before = browser.get(job).text
-        assert "h1, h2, h3: the answer to the invitation" in text_of(before)
+        assert "Waits for h1, h2, h3." in text_of(before)
         assert f'sse-connect="{job}/live?after=' in before
         with browser.client.stream("GET", f"{job}/live", headers={"accept": "text/event-stream"}) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
