@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import ssl
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpcore2
 import pytest
@@ -32,12 +34,23 @@ __all__ = [
 ]
 
 
+SCREENSHOTS = Path(__file__).parents[1] / "dist" / "screenshots"
+_BEGUN = time.time()
+
+
 @pytest.hookimpl(tryfirst=True)  # before the workers' own hook reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, tests of one module of `tests/integration` stay together: what they share is made once."""
+    """With several workers, tests of one module that runs servers stay together: what they share is made once."""
     for item in items:
-        if "integration" in item.path.parts and item.get_closest_marker("xdist_group") is None:
+        if {"integration", "e2e"} & set(item.path.parts) and item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Where pictures of pages are that this run took."""
+    taken = [path for path in SCREENSHOTS.glob("*.png") if path.stat().st_mtime >= _BEGUN]
+    if taken:
+        terminalreporter.write_line(f"{len(taken)} screenshots in {SCREENSHOTS}")
 
 
 _fresh_context = httpcore2.default_ssl_context
