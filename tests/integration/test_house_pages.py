@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from hospital_agent.journal import JobStatus, Journal, studies
+from hospital_agent.journal import Answer, JobStatus, Journal, studies
 from hospital_agent.people.stewards import Stewards
 from shared.web.rendering import HEADERS
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
@@ -275,3 +275,39 @@ def test_parts_that_look_again_say_nothing_while_nothing_changes(opened: Open) -
     assert place is not None
     assert opened.browser.http.get(place[1]).status_code == 204
     assert opened.browser.http.get("/house/now?seen=other").status_code == 200
+
+
+@pytest.mark.long
+def test_an_offer_is_answered_on_its_page_and_the_agent_acts(opened: Open) -> None:
+    federation, browser = opened.federation, opened.browser
+    for name in THREE:
+        federation.hospitals[name].allow(
+            'approval = "ask"\nmin_node = 1\nmin_child = 1\nmax_depth = 0\nmax_shrinks = 50\n'
+        )
+    study = federation.cloud.study(hostile_schema(), name="asked", question="May it?")
+
+    def offered() -> str:
+        job = federation.cloud.job(study, invited=list(THREE))
+        federation.until(lambda: all(federation.hospitals[name].entry(job) is not None for name in THREE))
+        return job
+
+    def answer(job: str, word: str, **fields: str) -> None:
+        for name in THREE[1:]:
+            with Journal.open(federation.hospitals[name].folder) as journal, journal.transaction():
+                journal.answer(Answer(job, True, ""))
+        form = f"/house/jobs/{job}/{word}"
+        browser.post(form, form, person=ADA, password=PASSWORD, **fields)
+
+    taken = offered()
+    assert "waits for your word" in browser.get(f"/house/jobs/{taken}")
+    assert f"/house/jobs/{taken}" in browser.get("/")
+    answer(taken, "approve")
+    assert {entry.status for entry in federation.wait(taken, THREE).values()} == {JobStatus.COMPLETE}
+    assert "A steward answered the offer" in browser.get(f"/house/jobs/{taken}")
+    refused = offered()
+    answer(refused, "decline", reason="not <now>")
+    federation.until(lambda: federation.hospitals["h1"].entry(refused).status is JobStatus.DECLINED)  # type: ignore[union-attr]
+    told = browser.get(f"/house/jobs/{refused}")
+    assert "not &lt;now&gt;" in told
+    assert "declined by us" in told
+    browser.get(f"/house/jobs/{refused}/approve", 409)
