@@ -18,6 +18,7 @@ from hospital_agent.models import Answers
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.models import view_in
+from hospital_agent.pages.problems import PageProblem
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text, parse_number
 from shared.tree.schema import Attribute
@@ -64,18 +65,26 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/models/{model}/try")
     def form(request: Request, model: str) -> Response:
         """An empty form."""
-        return _page(request, house, house.library.answers(model), {}, None, "")
+        return _page(request, house, _with_tree(house, model), {}, None, "")
 
     @pages.post("/house/models/{model}/try")
     def answer(request: Request, model: str, fields: Fields) -> Response:
         """The form again, with the answer above it."""
-        answers = house.library.answers(model)
+        answers = _with_tree(house, model)
         record = _record(answers, fields)
         try:
             document = house.desk.ask(answers.model.id, [record], caller=CALLER).document()
         except InputError as error:
             return _page(request, house, answers, fields, None, str(error))
         return _page(request, house, answers, fields, document, "")
+
+
+def _with_tree(house: House, model: str) -> Answers:
+    """Raises: PageProblem: the tree is not here, so nobody can be tried."""
+    answers = house.library.answers(model)
+    if answers.model.tree is None:
+        raise PageProblem(409, "no_tree")
+    return answers
 
 
 def _page(
