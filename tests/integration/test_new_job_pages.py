@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.integration.test_new_study_pages import fault_of, text_of
-from tests.support.browsing import Browser, browser_of, signed_in
+from tests.support.browsing import Browser, browser_of, with_session
 from tests.support.clinic import SCHEMA, dealt
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import hospitals_of, run_together
@@ -37,7 +37,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudUnderTest]:
 @pytest.fixture(scope="module")
 def browser(cloud: CloudUnderTest) -> Browser:
     """A coordinator's."""
-    return signed_in(cloud, "coordinator")
+    return with_session(cloud, "coordinator-all", ["coordinator"], None)
 
 
 def planned(browser: Browser, go: str = "check", study: str = "study", **fields: Any) -> Any:
@@ -167,14 +167,14 @@ def test_the_live_page_follows_a_job_to_its_end(cloud: CloudUnderTest, browser: 
 def test_who_may_look_and_who_may_start(cloud: CloudUnderTest, browser: Browser) -> None:
     job = planned(browser, go="start").headers["location"]
     for role in ("analyst", "operator", "auditor"):
-        other = signed_in(cloud, role)
+        other = with_session(cloud, role, [role], None)
         page = other.get(job)
         assert page.status_code == 200
         assert "Cancel this job" not in page.text
         assert other.get(f"{job}/cancel").status_code == 403
         assert other.get("/studies/study/jobs/new").status_code == 403
         assert other.get(f"{job}/now").status_code == 200
-    stranger = signed_in(cloud, "steward", "h9")
+    stranger = with_session(cloud, "stranger", ["steward"], "h9")
     for path in (job, f"{job}/now", f"{job}/live"):
         assert stranger.get(path, accept="text/html").status_code == 404
     nobody = browser_of(cloud)

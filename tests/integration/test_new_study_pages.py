@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from shared.protocol.plain_words import words_of
-from tests.support.browsing import Browser, signed_in
+from tests.support.browsing import Browser, with_session
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 
 LINES = "nausea: no, yes\nstage (in order): I, II, III\ntemperature: cut at 37.5, 38"
@@ -42,7 +42,7 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudUnderTest]:
 @pytest.fixture(scope="module")
 def browser(cloud: CloudUnderTest) -> Browser:
     """A coordinator's."""
-    return signed_in(cloud, "coordinator")
+    return with_session(cloud, "coordinator-all", ["coordinator"], None)
 
 
 def begun(browser: Browser, **question: str) -> str:
@@ -114,24 +114,30 @@ def test_a_study_from_question_to_summary(cloud: CloudUnderTest, browser: Browse
     ("step", "changes", "field", "says"),
     [
         ("question", {"id": "No Blanks"}, "id", "small letters"),
-        ("question", {"question": ""}, "question", "2000"),
-        ("question", {"purpose": "x" * 501}, "purpose", "500"),
+        pytest.param("question", {"question": ""}, "question", "2000", marks=pytest.mark.long),
+        pytest.param("question", {"purpose": "x" * 501}, "purpose", "500", marks=pytest.mark.long),
         ("records", {"lines": "nausea no yes"}, "lines", "line 1"),
-        ("records", {"lines": "a: x, y\nb: 1, 1"}, "lines", "repeat"),
-        ("records", {"lines": "t: cut at 38, 37"}, "lines", "rise"),
-        ("records", {"lines": "t: numbers 9 to 1"}, "lines", "line 1"),
-        ("records", {"lines": ""}, "lines", "at least one"),
+        pytest.param("records", {"lines": "a: x, y\nb: 1, 1"}, "lines", "repeat", marks=pytest.mark.long),
+        pytest.param("records", {"lines": "t: cut at 38, 37"}, "lines", "rise", marks=pytest.mark.long),
+        pytest.param("records", {"lines": "t: numbers 9 to 1"}, "lines", "line 1", marks=pytest.mark.long),
+        pytest.param("records", {"lines": ""}, "lines", "at least one", marks=pytest.mark.long),
         ("records", {"document": "{"}, "document", "JSON"),
-        ("records", {"document": '{"attributes": 3}'}, "document", "privet data draft"),
-        ("records", {"class_labels": ""}, "class_labels", "class"),
+        pytest.param(
+            "records",
+            {"document": '{"attributes": 3}'},
+            "document",
+            "privet data draft",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("records", {"class_labels": ""}, "class_labels", "class", marks=pytest.mark.long),
         ("hospitals", {"min_hospitals": "2"}, "min_hospitals", "from 3 on"),
-        ("hospitals", {"members": ["h1", "h9"]}, "members", "h9"),
+        pytest.param("hospitals", {"members": ["h1", "h9"]}, "members", "h9", marks=pytest.mark.long),
         ("mode", {"compute_0": "h1", "compute_1": "h1", "compute_2": "h2"}, "compute_0", "different"),
         ("rules", {"min_node": "many"}, "min_node", "whole number"),
-        ("rules", {"max_jobs": "0"}, "max_jobs", "100000"),
-        ("rules", {"expires": "soon"}, "expires", "2027-11-30"),
+        pytest.param("rules", {"max_jobs": "0"}, "max_jobs", "100000", marks=pytest.mark.long),
+        pytest.param("rules", {"expires": "soon"}, "expires", "2027-11-30", marks=pytest.mark.long),
         ("rules", {"expires": "2020-01-01"}, "expires", "after created"),
-        ("rules", {"expires": "2090-01-01"}, "expires", "ten years"),
+        pytest.param("rules", {"expires": "2090-01-01"}, "expires", "ten years", marks=pytest.mark.long),
         ("rules", {"noise_sigma": "loud"}, "noise_sigma", "above 0"),
     ],
 )
@@ -181,12 +187,12 @@ def test_a_file_with_a_schema_a_study_or_a_contract(browser: Browser) -> None:
 def test_a_draft_is_its_owners_alone(cloud: CloudUnderTest, browser: Browser) -> None:
     draft = begun(browser, id="mine")
     assert f"{draft}/question" in browser.get("/studies/new").text
-    other = signed_in(cloud, "coordinator", name="somebody")
+    other = with_session(cloud, "somebody", ["coordinator"], None)
     assert draft not in other.get("/studies/new").text
     assert other.get(f"{draft}/question").status_code == 404
     assert other.post(f"{draft}/question", QUESTION).status_code == 404
     assert other.post(f"{draft}/create").status_code == 404
-    assert signed_in(cloud, "analyst").get("/studies/new").status_code == 403
+    assert with_session(cloud, "analyst", ["analyst"], None).get("/studies/new").status_code == 403
     assert browser.post(f"{draft}/delete").status_code == 303
     assert browser.get(f"{draft}/question").status_code == 404
 
