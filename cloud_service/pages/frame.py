@@ -37,6 +37,7 @@ PACKAGE: Final = "cloud_service.pages"
 _NOTICE: Final = "privet-notice"
 _FORM: Final = "application/x-www-form-urlencoded"
 MAX_FORM_BYTES: Final = 2**20
+_MAX_STRANGERS_BYTES: Final = 2**13
 _MAX_FIELDS: Final = 4096
 
 
@@ -165,7 +166,16 @@ def page_may(permission: Permission | None, *, is_watching: bool = False) -> Cal
 
 async def fields_of(request: Request) -> Mapping[str, list[str]]:
     """The fields of a form, bounded. Raises: PeerError: `too_large`, `malformed`."""
-    raw = await read_bytes(request, _FORM, MAX_FORM_BYTES)
+    return await _read(request, MAX_FORM_BYTES)
+
+
+async def few_fields_of(request: Request) -> Mapping[str, list[str]]:
+    """The same of a form that strangers send: nobody is known yet."""
+    return await _read(request, _MAX_STRANGERS_BYTES)
+
+
+async def _read(request: Request, max_bytes: int) -> Mapping[str, list[str]]:
+    raw = await read_bytes(request, _FORM, max_bytes)
     try:
         return parse_qs(
             raw.decode("utf-8"), keep_blank_values=True, max_num_fields=_MAX_FIELDS, errors="strict"

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from cloud_service.api.sign_in import SignInIn, address_of, in_its_place
 from cloud_service.pages import browser
 from cloud_service.pages.faults import page_router
-from cloud_service.pages.frame import Form, Page, fields_of, form_may, page_of
+from cloud_service.pages.frame import Form, Page, few_fields_of, form_may, page_of
 from cloud_service.pages.qr import picture_of
 from cloud_service.service.permissions import Caller
 from cloud_service.service.refusals import NotSignedInError
@@ -36,7 +36,7 @@ def sign_in_page(request: Request, next: str = "", ended: str = "") -> Response:
 
 @router.post("/sign-in")
 async def sign_in(
-    request: Request, fields: Annotated[Mapping[str, list[str]], Depends(fields_of)]
+    request: Request, fields: Annotated[Mapping[str, list[str]], Depends(few_fields_of)]
 ) -> Response:
     """A session in a cookie, a second factor to set up first, or the form again with what was wrong."""
     page = page_of(request)

@@ -270,7 +270,8 @@ def test_nobody_is_signed_in_by_a_form_of_another_site(cloud: CloudUnderTest) ->
     assert browser.session == ""
 
 
-def test_a_form_without_end_is_cut_off(coordinator: Browser) -> None:
+def test_a_form_without_end_is_cut_off(cloud: CloudUnderTest, coordinator: Browser) -> None:
     assert coordinator.post("/studies/shut/close", {"x": "y" * (2**20 + 1)}).status_code == 413
+    assert browser_of(cloud).post("/sign-in", {"name": "x" * 2**13}).status_code == 413
     many = {f"x{number}": "" for number in range(5000)}
     assert coordinator.post("/studies/shut/close", many).status_code == 400
