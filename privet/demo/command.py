@@ -237,7 +237,7 @@ def demo(
         bool,
         typer.Option(
             "--stay",
-            help="Keep the federation up until Ctrl-C: look around in its API, ask for predictions.",
+            help="Keep the federation up until Ctrl-C: look around in its pages, ask for predictions.",
             rich_help_panel=_RUN,
         ),
     ] = False,

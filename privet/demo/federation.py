@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from privet.demo.configuration import write_agent_settings, write_cloud_settings
 from privet.demo.dealing import DemoRecords, HospitalData
@@ -14,6 +15,10 @@ from privet.demo.options import DemoOptions
 from privet.demo.processes import Processes
 from privet.demo.progress import Progress
 from shared.ids import AgentId
+from shared.rng import random_token
+
+PERSON: Final = "ana"
+"""Whose account a federation that stays up has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +54,15 @@ class Folders:
 
 @dataclass(frozen=True, slots=True)
 class Federation:
-    """A running federation: the cloud's URL with a person's token, and each agent's own URL."""
+    """A running federation: the cloud's URL with a person's token, and each agent's own URL.
+
+    `password`: of the account `PERSON`, which may look at everything with a browser; None where nobody stays to look.
+    """
 
     cloud_url: str
     token: str = field(repr=False)
     agent_urls: Mapping[AgentId, str]
+    password: str | None = field(default=None, repr=False)
 
 
 def set_up(
@@ -67,11 +76,13 @@ def set_up(
     with progress.step(f"the authority certifies them{dealing}, and they join"):
         _join(hospitals, options, folders, processes)
         token = _make_token(folders, processes)
+        password = _make_account(folders, processes) if options.stay else None
     ports = free_ports(len(hospitals) + 1)
     federation = Federation(
         f"http://{HOST}:{ports[0]}",
         token,
         {hospital.id: f"http://{HOST}:{port}" for hospital, port in zip(hospitals, ports[1:], strict=True)},
+        password,
     )
     with progress.step("the cloud starts"):
         write_cloud_settings(folders.cloud, ports[0], options)
@@ -130,6 +141,14 @@ def _make_token(folders: Folders, processes: Processes) -> str:
     roles = ("--role", "coordinator", "--role", "analyst")
     made = processes.call("cloud", "cloud", "token", "create", str(folders.cloud), "--label", "demo", *roles)
     return str(made["token"])
+
+
+def _make_account(folders: Folders, processes: Processes) -> str:
+    """An analyst's: roles that can change something need a second factor, which a demo cannot hand over."""
+    password = random_token()
+    add = ("cloud", "person", "add", str(folders.cloud), "--name", PERSON, "--role", "analyst")
+    processes.call("cloud", *add, "--password-stdin", line=password)
+    return password
 
 
 def _wait_for_agents(federation: Federation, processes: Processes) -> None:

@@ -76,9 +76,12 @@ class Processes:
         }
         return {name: self._document(child) for name, child in started.items()}
 
-    def call(self, name: str, *arguments: str) -> dict[str, Any]:
-        """Run one command to its end and return its document."""
-        return self.call_all({name: arguments})[name]
+    def call(self, name: str, *arguments: str, line: str | None = None) -> dict[str, Any]:
+        """Run one command to its end and return its document. `line`: what it reads from standard input."""
+        if line is None:
+            return self.call_all({name: arguments})[name]
+        child = self._start(name, [*arguments, "--json"], subprocess.PIPE, subprocess.PIPE)
+        return self._document(child, f"{line}\n".encode())
 
     def check(self) -> None:
         """Raises: PrivetError: a program that should be running has ended."""
@@ -87,13 +90,15 @@ class Processes:
                 status = child.process.wait()
                 raise failure_of(child.command, status, _last_lines(child.log))
 
-    def _start(self, name: str, arguments: Sequence[str], stdout: int) -> Child:
+    def _start(
+        self, name: str, arguments: Sequence[str], stdout: int, stdin: int = subprocess.DEVNULL
+    ) -> Child:
         leash = [sys.executable, "-I", "-S", str(_LEASH), str(os.getpid())]
         log = self.logs / f"{name}.log"
         with log.open("ab") as stderr, _held_back():
             process = subprocess.Popen(  # noqa: S603 - our own commands, as a list of words
                 [*leash, sys.executable, "-m", "privet", *arguments],
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=stdout,
                 stderr=stderr,
                 env=_environment(),
@@ -103,8 +108,8 @@ class Processes:
             self._children.append(child)
         return child
 
-    def _document(self, child: Child) -> dict[str, Any]:
-        output, _ = child.process.communicate()
+    def _document(self, child: Child, told: bytes | None = None) -> dict[str, Any]:
+        output, _ = child.process.communicate(told)
         self._children.remove(child)
         document = _parsed(output)
         if child.process.returncode != 0:

@@ -12,7 +12,7 @@ from shlex import quote
 from hospital_agent.records.remarks import remarks
 from privet.demo.dealing import DemoRecords, prepare
 from privet.demo.example import example_words
-from privet.demo.federation import Federation, Folders, set_up
+from privet.demo.federation import PERSON, Federation, Folders, set_up
 from privet.demo.job import JobWatch, Outcome
 from privet.demo.noisy import NoiseComparison
 from privet.demo.options import DemoOptions
@@ -115,7 +115,7 @@ def _noise(
 def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
     steps = [
         f"your own file      privet demo {_mode_words(result)}--data FILE --class COLUMN --drop COLUMN",
-        "look around        privet demo --stay       (leaves the API and its documentation up until Ctrl-C)",
+        "look around        privet demo --stay       (leaves the pages and the API up until Ctrl-C)",
         "keep the files     privet demo --keep DIR",
         "five machines      deploy/README.md",
     ]
@@ -138,12 +138,12 @@ def _stay(text: str, federation: Federation, progress: Progress) -> None:
     """Show the result and wait for Ctrl-C, which is then the ordinary end."""
     progress.console.print(text, markup=False, soft_wrap=True)
     progress.line("")
+    progress.line(f"dashboard         {federation.cloud_url}/")
+    progress.line(f"  sign in as      {PERSON}, password {federation.password}")
     progress.line(f"cloud API         {federation.cloud_url}/docs")
     progress.line(f"  bearer token    {federation.token}")
     for hospital, url in federation.agent_urls.items():
-        progress.line(
-            f"hospital {hospital:<8} {url}/v1/models, {url}/status, POST {url}/v1/models/latest/predict"
-        )
+        progress.line(f"hospital {hospital:<8} {url}/    (programs: POST {url}/v1/models/latest/predict)")
     progress.line("running until Ctrl-C ...")
     try:
         signal.pause()

@@ -321,6 +321,13 @@ def test_it_stays_until_ctrl_c_where_it_was_asked_to(demo: Demo) -> None:
         )
         docs = next(line.split()[-1] for line in told if "cloud API" in line)
         assert httpx.get(docs, trust_env=False).status_code == httpx.codes.OK
+        pages = [line.split() for line in told if line.strip().startswith(("dashboard", "hospital h"))]
+        assert len(pages) == 4
+        for words in pages:
+            url = next(word for word in words if word.startswith("http"))
+            page = httpx.get(url, headers={"Accept": "text/html"}, follow_redirects=True, trust_env=False)
+            assert page.status_code == httpx.codes.OK
+            assert "text/html" in page.headers["content-type"]
         process.send_signal(signal.SIGINT)
         out, err = communicate(process)
     assert process.returncode == 0, err
