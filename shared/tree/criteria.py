@@ -7,6 +7,7 @@ Decisions rest on integers only (protocol section 4). `F_s(x)` is the integer ne
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from functools import lru_cache
 from itertools import count
@@ -123,6 +124,18 @@ def gain_ratio_fraction(table: ContingencyTable) -> tuple[int, int]:
         return 0, denominator
     gain = whole - sum(map(f_entry, table.class_totals)) + information_gain_score(table)
     return max(1, gain), denominator
+
+
+def greatest_ratio(ratios: Mapping[int, tuple[int, int]]) -> int | None:
+    """The key of the greatest fraction by cross-multiplication, the first of equal ones; None where there is none.
+
+    Args: ratios: numerator and denominator, as `gain_ratio_fraction` gives them; a denominator of 0 does not compete.
+    """
+    best, best_gain, best_split = None, 0, 1
+    for key, (gain, split) in ratios.items():
+        if split > 0 and (best is None or gain * best_split > best_gain * split):
+            best, best_gain, best_split = key, gain, split
+    return best
 
 
 def has_zero_gain(table: ContingencyTable) -> bool:

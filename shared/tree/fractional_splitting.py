@@ -27,7 +27,7 @@ from math import gcd, lcm
 from shared.errors import InternalError
 from shared.tree.average_gain import best_above_average
 from shared.tree.contingency import ContingencyTable
-from shared.tree.criteria import SCALE_BITS, f_entry, has_zero_gain, information_gain_score
+from shared.tree.criteria import SCALE_BITS, f_entry, greatest_ratio, has_zero_gain, information_gain_score
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.paths import NodePath
 from shared.tree.splitting import LeafDecision, NodeDecision, SplitDecision, majority_label
@@ -202,15 +202,7 @@ def _best(offers: WeightedOffers, rules: GrowthRules, many_values: int | None) -
         values = {attribute: len(table.known.rows) for attribute, table in tables.items()}
         total = next((table.total for table in tables.values()), 0)
         return best_above_average(ratios, values, total, many_values)
-    return _by_ratio(ratios)
-
-
-def _by_ratio(ratios: Mapping[int, tuple[int, int]]) -> int | None:
-    best, best_gain, best_split = None, 0, 1
-    for attribute, (gain, split) in ratios.items():
-        if split > 0 and (best is None or gain * best_split > best_gain * split):
-            best, best_gain, best_split = attribute, gain, split
-    return best
+    return greatest_ratio(ratios)
 
 
 def weighted_gain(table: WeightedTable) -> int:

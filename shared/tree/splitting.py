@@ -11,7 +11,13 @@ from typing import Any
 
 from shared.tree.average_gain import best_of_average_gain
 from shared.tree.contingency import ContingencyTable
-from shared.tree.criteria import SCALE_BITS, gain_ratio_fraction, has_zero_gain, information_gain_score
+from shared.tree.criteria import (
+    SCALE_BITS,
+    gain_ratio_fraction,
+    greatest_ratio,
+    has_zero_gain,
+    information_gain_score,
+)
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.paths import NodePath, Side, path_text
 
@@ -140,13 +146,8 @@ def _by_information_gain(tables: NodeTables) -> int | None:
 
 
 def _by_gain_ratio(tables: NodeTables) -> int | None:
-    """Greatest fraction by cross-multiplication; an attribute with all records in one value has no ratio."""
-    best, best_gain, best_split = None, 0, 1
-    for attribute, table in tables.items():
-        gain, split = gain_ratio_fraction(table)
-        if split > 0 and (best is None or gain * best_split > best_gain * split):
-            best, best_gain, best_split = attribute, gain, split
-    return best
+    """An attribute with all records in one value has no ratio."""
+    return greatest_ratio({attribute: gain_ratio_fraction(table) for attribute, table in tables.items()})
 
 
 def _kid(row: tuple[int, ...], majority: int, last_level: bool, rules: GrowthRules) -> int | None:

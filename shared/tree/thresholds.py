@@ -14,14 +14,20 @@ C4.5, Journal of Artificial Intelligence Research 4 (1996), section 3, for the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from shared.tree.average_gain import best_above_average
 from shared.tree.contingency import ContingencyTable
-from shared.tree.criteria import f_entry, gain_ratio_fraction, has_zero_gain, information_gain_score
+from shared.tree.criteria import (
+    f_entry,
+    gain_ratio_fraction,
+    greatest_ratio,
+    has_zero_gain,
+    information_gain_score,
+)
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.schema import Attribute
 from shared.tree.splitting import gains_too_little, is_admissible
@@ -86,15 +92,7 @@ def _best(
     if rules.criterion == "c45":
         branches = {attribute: len(offer.table.rows) for attribute, offer in offers.items()}
         return best_above_average(ratios, branches, next(iter(weighed.values())).total, many_values)
-    return _greatest_ratio(ratios)
-
-
-def _greatest_ratio(ratios: Mapping[int, tuple[int, int]]) -> int | None:
-    best, best_gain, best_split = None, 0, 1
-    for attribute, (gain, split) in ratios.items():
-        if split > 0 and (best is None or gain * best_split > best_gain * split):
-            best, best_gain, best_split = attribute, gain, split
-    return best
+    return greatest_ratio(ratios)
 
 
 def _threshold(attribute: Attribute, table: ContingencyTable, rules: GrowthRules) -> Offer | None:
@@ -157,17 +155,12 @@ def log2_units(number: int) -> int:
 
 def name_of_place(attribute: Attribute, left: int, right: int) -> int:
     """The value that names the place between two that occur."""
-    cuts: Sequence[object] | None = attribute.cuts
+    cuts = attribute.cuts
     if cuts is None:
         return (left + right) // 2
     if right > len(cuts):
         # The value for an empty field stands last: it alone is on the right.
         return right - 1
-    return _below_middle(attribute, left, right)
-
-
-def _below_middle(attribute: Attribute, left: int, right: int) -> int:
-    cuts = attribute.cuts or ()
     # The last interval has no upper end; its lower one stands for it.
     double = cuts[left] + cuts[min(right, len(cuts) - 1)]
     return max(value for value in range(left, right) if 2 * cuts[value] <= double)
