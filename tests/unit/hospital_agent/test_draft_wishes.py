@@ -53,6 +53,18 @@ def test_a_grid_decides_of_its_own_attributes_alone(
     assert (refused["where"], "pulse" in refused["remedy"]) == ("attribute 'sex'", True)
 
 
+def test_a_grid_has_every_number_where_they_are_few_enough(
+    ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draft, every, coarse = (tmp_path / f"{name}.json" for name in ("draft", "every", "coarse"))
+    asked(capsys, *draft_words(ward, "--range", "pulse=40,99"), draft)
+    words = ("grid", draft, "--every-number", "--missing-policy", "category", "--edges")
+    assert asked(capsys, *words, 60, "-o", every)["cuts"]["pulse"] == [str(n) for n in range(40, 100)]
+    asked(capsys, "check", every, ward)
+    rounded = asked(capsys, *words, 59, "-o", coarse)["cuts"]["pulse"]
+    assert (rounded[0], rounded[1], len(rounded)) == ("41", "42", 58)
+
+
 def test_no_file_is_overwritten(ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     kept = tmp_path / "kept.json"
     kept.write_text("edited by hand")

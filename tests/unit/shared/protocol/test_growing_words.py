@@ -10,6 +10,7 @@ from shared.ids import AgentId
 from shared.protocol.disclosure import entries_of, terms_of
 from shared.protocol.growing_words import NOTHING_MORE, NOTHING_MORE_SHARED, growing_words
 from shared.protocol.plain_words import words_of
+from shared.protocol.report_facts import rule_words
 from tests.support.clinic import SCHEMA
 from tests.support.studies import document
 from tests.support.world import Parties
@@ -82,3 +83,21 @@ def test_a_study_says_it_where_jobs_open_sums() -> None:
     assert NOTHING_MORE not in shared
     assert NOTHING_MORE_SHARED in shared
     assert "(C4.5)" in " ".join(words_of(document(PARTIES, criteria=["c45"])))
+
+
+ORDERED = SCHEMA | {"attributes": [{"name": "age", "values": ["<= 40", "> 40"], "cuts": ["40"]}]}
+
+
+def test_thresholds_tell_what_is_opened_for_them() -> None:
+    plain, ruled = (PARTIES.manifest(ORDERED, **rule) for rule in ({}, {"thresholds": "gain"}))
+    words = growing_words(ruled)
+    assert "(age) are split in two" in words[0]
+    assert "every hospital opens at each node how many records of each class" in words[1]
+    assert NOTHING_MORE not in words
+    assert "penalty" in growing_words(PARTIES.manifest(ORDERED, thresholds="gain-mdl"))[0]
+    before, after = (tuple(entries_of(terms_of(manifest))) for manifest in (plain, ruled))
+    assert before != after
+    both = growing_words(PARTIES.manifest(ORDERED, thresholds="gain", min_gain="0.01"))
+    assert both[1:2] == [NOTHING_MORE]
+    assert rule_words(ruled)["thresholds"].startswith("of greatest information gain")
+    assert "thresholds" not in rule_words(plain)

@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 
 from hospital_agent.records.counting import count_codes
 from shared.errors import InputError, InternalError, JobFailure
+from shared.tree.binary_tests import UpTo
 from shared.tree.counting import count_rows
 from shared.tree.export import reference_form
 from shared.tree.growing import Growth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.growths import tree_growth
-from shared.tree.model import Leaf, Node, Tree
+from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.numbers import FixedPoint
 from shared.tree.ordered_growing import OrderedGrowth
 from shared.tree.pruning import Pruning
@@ -309,6 +310,17 @@ def test_few_records_on_a_side_are_no_place_for_a_threshold() -> None:
     rows = [(0, 0), *((3, 1) for _ in range(29))]
     assert grown(AGES, PLAIN, rows).tree.node_count == 1
     assert grown(AGES, PLAIN, rows[:20]).tree.node_count == 3
+    # Of 1000 records a tenth a class would be 50; 25 are enough whatever the node has.
+    many = [*((0, 0) for _ in range(25)), *((3, 1) for _ in range(975))]
+    assert grown(AGES, PLAIN, many).tree.node_count == 3
+    assert grown(AGES, PLAIN, many[1:]).tree.node_count == 1
+
+
+def test_of_two_places_of_equal_gain_the_lower_one_is_taken() -> None:
+    rows = [(age, age % 2) for age in (0, 1, 2) for _ in range(4)]
+    tree = grown(AGES, replace(PLAIN, max_depth=1), rows).tree
+    assert isinstance(tree.root, Split)
+    assert tree.root.test == UpTo(0)
 
 
 def test_sums_that_contradict_the_node_above_end_the_job() -> None:
