@@ -27,8 +27,8 @@ _PAGE_HEADERS: Final = (
     (b"content-security-policy", b"default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
 )
 _QUIET: Final = frozenset({"/healthz", "/readyz", "/metrics"})
-_FREQUENT: Final = frozenset({"/v1/jobs/{job_id}/frames"})
-"""Some hundred a second while a job computes: in the log only when refused."""
+_FREQUENT: Final = frozenset({"/v1/jobs/{job_id}/frames", "/assets/{path:path}"})
+"""Frames, some hundred a second while a job computes, and what pages load besides: in the log only when refused."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,5 +20,5 @@ def install(app: FastAPI) -> None:
     """Let an application show pages to people, beside what it answers to programs."""
     for router in ROUTERS:
         app.include_router(router)
-    assets.install(app)
+    app.include_router(assets.router)
     faults.install(app)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from shared.web.rendering import ASSETS_PATH, CONTENT_SECURITY_POLICY, asset
 
+router = APIRouter(include_in_schema=False)
 _KEPT: Final = "public, max-age=31536000, immutable"
 _ASKED_FOR_AGAIN: Final = "no-cache"
 
@@ -33,6 +35,10 @@ class Assets(StaticFiles):
         return answer
 
 
-def install(app: FastAPI) -> None:
-    """Serve them; open to all, as the page to sign in needs them."""
-    app.mount(ASSETS_PATH, Assets(packages=[("shared.web", "static")]), name="assets")
+_ASSETS: Final = Assets(packages=[("shared.web", "static")])
+
+
+@router.api_route(ASSETS_PATH + "/{path:path}", methods=["GET", "HEAD"])
+async def one(request: Request, path: str) -> Response:
+    """One of them; open to all, as the page to sign in needs them."""
+    return await _ASSETS.get_response(posixpath.normpath(path), request.scope)
