@@ -48,10 +48,10 @@ def latest(connection: Connection, jobs: int = NEWEST_JOBS) -> Mapping[str, Faul
     return found
 
 
-def _refusal(row: Row[Any]) -> Fault:
+def _refusal(row: Row[*tuple[Any, ...]]) -> Fault:
     return Fault(row.refused, row.received, row.job, is_given_up=False)
 
 
-def _end(row: Row[Any]) -> tuple[str, Fault]:
+def _end(row: Row[*tuple[Any, ...]]) -> tuple[str, Fault]:
     data = json.loads(row.data)
     return str(data["hospital"]), Fault(str(data["code"]), row.time, row.job, is_given_up=True)
