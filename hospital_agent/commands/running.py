@@ -95,6 +95,8 @@ def run(
     with _until_terminated(), traces, serving(app, local) if local.serve else nullcontext(None) as url:
         if url is not None:
             daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
+            if local.pages:
+                daemon.office.progress.tell(f"pages for this hospital's people are at {url}/", url=url)
         try:
             daemon.run()
         finally:

@@ -101,7 +101,7 @@ def add(pages: FastAPI, house: House) -> None:
         entry, _ = _found(house, study)
         if entry.document.contract is None:
             raise PageProblem(404, "no_contract")
-        checks.begin(entry.study, ["data", "check", entry.study])
+        checks.begin(entry.study, ["data", "check", entry.sha256])  # the hash, for no file is called so
         return RedirectResponse(f"/house/studies/{entry.study}#check", 303)
 
     @pages.get("/house/studies/{study}/check")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import json
 import re
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ import httpx
 import pytest
 
 from hospital_agent.journal import Answer, JobStatus, Journal, studies
+from hospital_agent.journal.contact import note_silence
 from hospital_agent.people.stewards import Stewards
 from shared.web.rendering import HEADERS
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
@@ -142,6 +145,40 @@ def test_a_patient_of_whom_nothing_is_known_is_not_covered(opened: Open) -> None
     told = opened.browser.post(form, form, 200).text
     assert "Not covered." in told
     assert "Not known:" in told
+
+
+def test_nothing_that_was_typed_of_a_patient_is_kept(opened: Open) -> None:
+    typed = "zq-71.2345"
+    with serving_pages(opened.folder) as url, Browser(url) as browser:
+        form = f"/house/models/{opened.job}/try"
+        answer = browser.post(form, form, 200, **{f"a{number}": typed for number in range(len(NAMES))})
+        assert "The training did not know this value" in answer.text
+        assert typed not in str(answer.url)
+        assert answer.headers["cache-control"] == "no-store"
+    kept = [
+        path for path in opened.folder.rglob("*") if path.is_file() and typed.encode() in path.read_bytes()
+    ]
+    assert kept == []
+
+
+def test_a_cloud_that_is_away_is_told_and_models_answer_all_the_same(opened: Open) -> None:
+    with Journal.open(opened.folder) as journal:
+        note_silence(journal, 1_796_000_000)
+    try:
+        assert "not connected" in opened.browser.get("/")
+        form = f"/house/models/{opened.job}/try"
+        assert "Answer for diagnosis" in opened.browser.post(form, form, 200, a0="1").text
+    finally:
+        with Journal.open(opened.folder) as journal:
+            note_silence(journal, None)
+
+
+def test_pages_answer_while_the_daemon_writes(opened: Open) -> None:
+    with Journal.open(opened.folder) as busy, ThreadPoolExecutor(1) as pool:
+        with busy.transaction():
+            asked = pool.submit(opened.browser.get, f"/house/jobs/{opened.job}")
+            time.sleep(0.2)
+        assert "What left this house" in asked.result(10)
 
 
 @pytest.mark.parametrize(
