@@ -23,6 +23,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const button of document.querySelectorAll("[data-theme-switch]")) {
+      button.hidden = false; // without script it would do nothing
       button.setAttribute("aria-pressed", String(isDark()));
       button.addEventListener("click", () => {
         root.dataset.theme = isDark() ? "light" : "dark";
