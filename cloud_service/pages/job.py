@@ -89,4 +89,4 @@ def cancel(form: Annotated[Form, Depends(form_may(Permission.JOBS_WRITE))], job_
 def _view(page: Page, job_id: str) -> JobView:
     jobs = page.services.jobs
     stored = jobs.get(job_id)
-    return view_of(stored, jobs.costs(job_id), jobs.events(job_id, 0, _EVENTS), jobs.clock())
+    return view_of(stored, jobs.costs(job_id), jobs.events(job_id, 0, _EVENTS))

@@ -24,7 +24,6 @@ from shared.wire.secret import Progress
 
 STORY_LENGTH: Final = 200
 """So many of the newest events are told on the page."""
-_STEPS: Final = ("invited", "working", "agreed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +109,10 @@ class JobView:
         return self.job.is_over and self.waiting is None
 
 
-def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event], now: int) -> JobView:
+def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event]) -> JobView:
     """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
     job, waiting = stored.job, of_job(stored.job)
-    state, reached = wording.state_of(stored), _reached(stored, events, now)
+    state, reached = wording.state_of(stored), _reached(stored, events)
     waits = "" if waiting is None else f" {text('cloud.job.waits_for', who=', '.join(waiting.who))}"
     outcome, next_step = _ending(job)
     return JobView(
@@ -136,7 +135,7 @@ def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event], n
     )
 
 
-def _reached(stored: StoredJob, events: Sequence[Event], now: int) -> Reached:
+def _reached(stored: StoredJob, events: Sequence[Event]) -> Reached:
     job = stored.job
     if job.manifest.is_secret:
         return _reached_on_shares(job)

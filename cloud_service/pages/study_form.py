@@ -18,7 +18,6 @@ from cloud_service.api.study_models import StudyIn
 from cloud_service.pages.typed_schema import Described, from_file, from_lines
 from shared.errors import InputError
 from shared.web.texts import text, texts
-from shared.wire.study import StudyDocument
 
 STEPS: Final = ("question", "records", "hospitals", "mode", "rules", "summary")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -182,11 +181,6 @@ def profiles_of(values: Values) -> list[str]:
 def is_secret(values: Values) -> bool:
     """Whether one of them works on shares."""
     return bool(_SECRET & set(profiles_of(values)))
-
-
-def criteria_of(document: StudyDocument) -> list[str]:
-    """What jobs may choose splits by."""
-    return list(document.criteria)
 
 
 def _described(values: Values, faults: dict[str, str]) -> Described | None:

@@ -22,6 +22,7 @@ MOST: Final = 20
 """Drafts of one person."""
 KEPT_SECONDS: Final = 30 * 86_400
 """After the last change."""
+CLEAR_SECONDS: Final = 3600.0
 _ID_BYTES: Final = 16
 Fields = Mapping[str, list[str]]
 
@@ -51,7 +52,6 @@ class Drafts:
         """A new draft. Raises: ConflictError: the owner has as many as may be."""
         draft_id, now = random_bytes(_ID_BYTES).hex(), self.clock()
         with self.database.write() as connection:
-            planning.drop_before(connection, now - KEPT_SECONDS)
             if len(planning.drafts_of(connection, owner)) >= MOST:
                 raise ConflictError(f"you have {MOST} drafts; delete one that you do not need")
             planning.add_draft(connection, owner, draft_id, _written(fields), now)
@@ -86,6 +86,11 @@ class Drafts:
         """Note the study, so that a second click finds it."""
         with self.database.write() as connection:
             planning.mark_created(connection, owner, draft_id, study)
+
+    def clear(self) -> None:
+        """Delete what nobody has changed for long, and the keys of requests that are as old."""
+        with self.database.write() as connection:
+            planning.drop_before(connection, self.clock() - KEPT_SECONDS)
 
     def drop(self, owner: str, draft_id: str) -> None:
         """Delete a draft."""

@@ -15,7 +15,7 @@ from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.audits import Audits
 from cloud_service.service.checked import CheckedContributions
 from cloud_service.service.dossiers import Dossiers
-from cloud_service.service.drafts import Drafts
+from cloud_service.service.drafts import CLEAR_SECONDS, Drafts
 from cloud_service.service.expiry import ENDINGS_SECONDS, Endings
 from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
@@ -138,6 +138,7 @@ def build_services(
     quotas = Quotas(database, settings.limits)
     clearing = Clearing(database, keys, membership, clock)
     studies = Studies(database, membership, notifier, clock)
+    drafts = Drafts(database, clock)
     governance = Governance(database, membership, admission, signer, aftermath, rates, presence, clock)
     endings = Endings(database, membership, clock)
     housekeeper = Housekeeper(database, signer, aftermath, presence, clock, lambda: hints.is_hearing)
@@ -153,7 +154,7 @@ def build_services(
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
         studies=studies,
-        drafts=Drafts(database, clock),
+        drafts=drafts,
         governance=governance,
         jobs=Jobs(settings, database, membership, keys, aftermath, quotas, clock),
         results=Results(database),
@@ -178,6 +179,7 @@ def build_services(
             *hints.workers(),
             Worker("certificates", endings.tell, ENDINGS_SECONDS, threading.Event()),
             Worker("retention", retention.keep, RETENTION_SECONDS, threading.Event()),
+            Worker("drafts", drafts.clear, CLEAR_SECONDS, threading.Event()),
             Worker("keys", clearing.clear, CLEARING_SECONDS, threading.Event()),
             Worker("housekeeping", housekeeper.keep, HOUSEKEEPING_SECONDS, threading.Event()),
         ),
