@@ -72,7 +72,8 @@ def _forbids(mode: Mode, case: Case) -> Iterator[str]:
     numbers = [question.name for question in case.questions if question.kind == "numeric"]
     fractional = [question.name for question in case.questions if question.is_fractional]
     if mode != "gain-ratio" and numbers:
-        yield reason_text(Reason.NUMBERS, names=listed(numbers))
+        reason = Reason.NUMBERS_ON_A_GRID if mode == "ppsdt" else Reason.NUMBERS
+        yield reason_text(reason, names=listed(numbers))
     if mode == "ppsdt":
         asked = sum(case.values) * case.classes
         if asked > MAX_CELLS:

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     RECORDS_AS_SHARES = "records_as_shares"
     THRESHOLD = "threshold"
     NUMBERS = "numbers"
+    NUMBERS_ON_A_GRID = "numbers_on_a_grid"
     FRACTIONAL = "fractional"
     TREATMENT = "treatment"
     TOO_MANY_RECORDS = "too_many_records"
@@ -56,6 +57,11 @@ REASONS: Final[Mapping[Reason, str]] = {
     ),
     Reason.NUMBERS: (
         "It cannot ask about plain numbers ({names}). Give these attributes cut points in the study, or take mode "
+        "gain-ratio."
+    ),
+    Reason.NUMBERS_ON_A_GRID: (
+        "It cannot ask about plain numbers ({names}). Give these attributes cut points in the study: jobs with "
+        "thresholds split at any of them, and a fine grid comes as close to the numbers as you like. Or take mode "
         "gain-ratio."
     ),
     Reason.FRACTIONAL: (
