@@ -6,9 +6,9 @@ is the empty text, or NaN. Outputs: `label` text [N], `probabilities` double [N,
 
 Three steps: fields become small codes (compiled); a TreeEnsembleRegressor finds the number of the place by them, in
 whose chains of questions a record without a usable code ends at the split's own number; tables give the answers of the
-place. The ensemble's own vote is not asked for classes: it would answer with the most frequent class, and a tree that
-was grown with class weights, or shows no counts, answers with another (docs/adr/0034). Place numbers are exact in the
-ensemble's single precision up to 2^24.
+place, and `onnx_votes` that of its branches where all of them answer in parts. The ensemble's own vote is not asked for
+classes: it would answer with the most frequent class, and a tree that was grown with class weights, or shows no counts,
+answers with another (docs/adr/0034). Place numbers are exact in the ensemble's single precision up to 2^24.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shared.errors import InputError
 from shared.export.compiled import Coding, Question, coding_of, float_bound, question_of
+from shared.export.onnx_graph import Graph
+from shared.export.onnx_votes import Ballot, ballot
 from shared.export.subject import Subject
+from shared.export.votes import IN_PARTS
 
 if TYPE_CHECKING:
     import onnx
@@ -35,7 +38,6 @@ _MAX_PLACES: Final = 2**24
 
 def to_onnx(subject: Subject) -> bytes:
     """The serialized model. Raises: InputError: the library `onnx` is not installed, or the tree is too large."""
-    subject.refuse_votes("ONNX")
     if len(subject.places) > _MAX_PLACES:
         raise InputError(f"ONNX export takes trees of up to {_MAX_PLACES} nodes", where="export")
     return bytes(_model(subject).SerializeToString())
@@ -48,7 +50,7 @@ def _model(subject: Subject) -> onnx.ModelProto:
         raise InputError(
             "the library onnx is not installed", where="export", remedy="Run: pip install 'privet[export]'."
         ) from None
-    graph = _Graph.for_subject(subject)
+    graph = Graph.for_subject(subject)
     codings = [coding_of(subject, attribute) for attribute in subject.asked or (0,)]
     columns = [_coded(graph, subject, coding, place) for place, coding in enumerate(codings)]
     graph.add("Concat", columns, [graph.inner("codes")], axis=1)
@@ -58,7 +60,8 @@ def _model(subject: Subject) -> onnx.ModelProto:
     graph.add("Cast", [place], [number], to=graph.type("INT64"))
     node = graph.outer("node")
     graph.add("Reshape", [number, graph.constant("flat", "INT64", [1], [-1])], [node])
-    outputs = [*_answers(graph, subject, node), graph.value(node, "INT64", ["N"])]
+    votes = ballot(graph, subject, codings, node) if subject.votes else None
+    outputs = [*_answers(graph, subject, node, votes), graph.value(node, "INT64", ["N"])]
     made = helper.make_graph(
         graph.nodes,
         "privet_tree",
@@ -80,67 +83,17 @@ def _model(subject: Subject) -> onnx.ModelProto:
     return model
 
 
-@dataclass(slots=True)
-class _Graph:
-    """Nodes, inputs and constants as they are collected; names that no attribute has."""
-
-    taken: set[str]
-    prefix: str
-    nodes: list[Any] = field(default_factory=list)
-    inputs: list[Any] = field(default_factory=list)
-    constants: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def for_subject(cls, subject: Subject) -> _Graph:
-        """An empty graph. All tensors share one space of names with the attributes, which may be called anything."""
-        names = {attribute.name for attribute in subject.schema.attributes}
-        prefix = "/"
-        while any(name.startswith(prefix) for name in names):
-            prefix += "/"
-        return cls(names, prefix)
-
-    def inner(self, name: str) -> str:
-        """A tensor's name within the graph."""
-        return self.prefix + name
-
-    def outer(self, name: str) -> str:
-        """An output's name, lengthened where an attribute has it."""
-        while name in self.taken:
-            name += "_"
-        return name
-
-    @staticmethod
-    def type(name: str) -> int:
-        """The number of an element type."""
-        from onnx import TensorProto
-
-        return int(TensorProto.DataType.Value(name))
-
-    def add(self, operator: str, inputs: Sequence[str], outputs: Sequence[str], **attributes: Any) -> None:
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(operator, list(inputs), list(outputs), **attributes))
-
-    def value(self, name: str, element: str, shape: Sequence[str | int]) -> Any:
-        from onnx import helper
-
-        return helper.make_tensor_value_info(name, self.type(element), list(shape))
-
-    def constant(self, name: str, element: str, shape: Sequence[int], values: Sequence[Any]) -> str:
-        from onnx import helper
-
-        self.constants.append(helper.make_tensor(self.inner(name), self.type(element), list(shape), values))
-        return self.inner(name)
-
-
-def _coded(graph: _Graph, subject: Subject, coding: Coding, place: int) -> str:
-    """The name of the column of codes of an attribute, float [N, 1]; -1 where a field has none."""
+def _coded(graph: Graph, subject: Subject, coding: Coding, place: int) -> str:
+    """The name of the column of codes of an attribute, float [N, 1]; below 0 where a field has none."""
     attribute = subject.schema.attributes[coding.attribute]
     out = graph.inner(f"code_{place}")
-    missing = -1 if coding.missing is None else coding.missing
+    absent_code = IN_PARTS if coding.in_parts else -1
+    missing = absent_code if coding.missing is None else coding.missing
     if coding.points is None:
         graph.inputs.append(graph.value(attribute.name, "STRING", ["N", 1]))
         codes = {"": missing} | {value: code for code, value in enumerate(attribute.values)}
+        if coding.in_parts:  # the last value stands for an empty field
+            codes[attribute.values[-1]] = missing
         graph.add(
             "LabelEncoder",
             [attribute.name],
@@ -167,22 +120,29 @@ def _coded(graph: _Graph, subject: Subject, coding: Coding, place: int) -> str:
     return out
 
 
-def _answers(graph: _Graph, subject: Subject, node: str) -> list[Any]:
-    """The outputs that tables give for the place, whose number is the tensor `node`."""
+def _answers(graph: Graph, subject: Subject, node: str, votes: Ballot | None) -> list[Any]:
+    """The outputs that tables give for the place, whose number is the tensor `node`, or its branches by vote."""
     classes = subject.schema.classes
     none = NO_ANSWER
     while none in classes:
         none += "_"
-    labels = [(none if place.label is None else classes[place.label]).encode() for place in subject.places]
-    label = graph.outer("label")
-    graph.add("Gather", [graph.constant("labels", "STRING", [len(labels)], labels), node], [label], axis=0)
+    numbers = [len(classes) if place.label is None else place.label for place in subject.places]
+    winner, label = graph.inner("winner"), graph.outer("label")
+    graph.add("Gather", [graph.constant("winners", "INT64", [len(numbers)], numbers), node], [winner], axis=0)
+    if votes is not None:
+        winner = votes.instead(graph, winner, votes.winner, is_table=False)
+    names = [text.encode() for text in (*classes, none)]
+    graph.add("Gather", [graph.constant("labels", "STRING", [len(names)], names), winner], [label], axis=0)
     outputs = [graph.value(label, "STRING", ["N"])]
     distributions = subject.distributions()
     if distributions is not None:
         shares = [share for each in distributions for share in each]
         table = graph.constant("shares", "DOUBLE", [len(distributions), len(classes)], shares)
         probabilities = graph.outer("probabilities")
-        graph.add("Gather", [table, node], [probabilities], axis=0)
+        found = probabilities if votes is None else graph.inner("shares_there")
+        graph.add("Gather", [table, node], [found], axis=0)
+        if votes is not None:
+            votes.instead(graph, found, votes.shares, is_table=True, out=probabilities)
         outputs.append(graph.value(probabilities, "DOUBLE", ["N", len(classes)]))
     return outputs
 

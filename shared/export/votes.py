@@ -28,21 +28,22 @@ def vote(
         if code >= 0:
             pending.append((subject.places[place.kids[question_at(place).branch_of(code)]], share))
         elif code == IN_PARTS and place.votes:
-            pending.extend((kid, share * part) for kid, part in _parts(subject, place))
+            pending.extend((kid, share * part) for kid, part in parts(subject, place))
         else:
-            for label, part in enumerate(_shares(place, len(votes))):
+            for label, part in enumerate(end_shares(place, len(votes))):
                 votes[label] += share * part
     return tuple(votes)
 
 
-def _parts(subject: Subject, place: Place) -> list[tuple[Place, Fraction]]:
+def parts(subject: Subject, place: Place) -> list[tuple[Place, Fraction]]:
+    """The branches that training records went down, each with its part of them."""
     kids = [subject.places[kid] for kid in place.kids]
     whole = sum((kid.records for kid in kids), start=Fraction(0))
     return [(kid, kid.records / whole) for kid in kids if kid.records]
 
 
-def _shares(place: Place, classes: int) -> list[Fraction]:
-    """The records' classes; of a place that no record reached, all for its label."""
+def end_shares(place: Place, classes: int) -> list[Fraction]:
+    """The training records' shares of the classes; of a place that no record reached, all for its label."""
     if place.weights is None or not place.records:
         return [Fraction(label == place.label) for label in range(classes)]
     return [weight / place.records for weight in place.weights]

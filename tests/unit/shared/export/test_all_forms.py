@@ -62,6 +62,17 @@ def check_pure_forms(case: Case) -> None:
     assert [share for _, _, share in told] == expected
 
 
+def agree_in_parts(told: Sequence[Told], case: Case) -> None:
+    """As `agree`, and where all branches answer, their class and its share, which is a sum of doubles."""
+    for (label, place, shares), answer in zip(told, case.answers(), strict=True):
+        assert (label, place) == (answer.label, answer.place)
+        if not answer.is_parted:
+            assert close(shares, answer)
+        else:
+            assert shares is not None
+            assert (sum(shares), max(shares)) == pytest.approx((1, answer.share), abs=1e-12, rel=0)
+
+
 def check_parts(case: Case) -> None:
     subject = case.subject
     assert read_document(json.loads(to_json(subject))) == subject
@@ -69,7 +80,7 @@ def check_parts(case: Case) -> None:
     agree(told, case, shares=False)
     for (_, _, share), answer in zip(told, case.answers(), strict=True):
         assert share == (None if answer.share is None else (pytest.approx(answer.share, abs=1e-15, rel=0),))
-    for form in ("pmml", "onnx", "rules"):
+    for form in ("pmml", "rules"):
         if subject.votes:
             with pytest.raises(InputError, match="privet agent predict"):
                 render(subject, form)
@@ -99,6 +110,22 @@ def test_python_and_json_let_all_branches_answer_on_many(case: Case) -> None:
 def test_onnx_answers_alike(case: Case) -> None:
     pytest.importorskip("onnxruntime")
     agree(run_onnx(render(case.subject, "onnx"), case.records), case, shares=True)
+
+
+@settings(fast, max_examples=10)
+@given(cases(in_parts=True))
+def test_onnx_lets_all_branches_answer(case: Case) -> None:
+    pytest.importorskip("onnxruntime")
+    agree_in_parts(run_onnx(render(case.subject, "onnx"), case.records), case)
+
+
+@pytest.mark.long
+@thorough
+@given(cases(in_parts=True))
+def test_onnx_lets_all_branches_answer_in_both_evaluators(case: Case) -> None:
+    raw = render(case.subject, "onnx")
+    agree_in_parts(run_onnx(raw, case.records), case)
+    agree_in_parts(run_onnx(raw, case.records, reference=True), case)
 
 
 @pytest.mark.long
