@@ -42,9 +42,12 @@ services: ## install nginx, squid, chromium and the like for the tests, as root 
 	  fi; \
 	fi
 
-# Under the AGPL, so it stays out of the environment: tests put its folder on their own path, and skip without it.
-judges: $(DEV) ## fetch the second outside evaluator of PMML, and the schema, for the tests of exports
+# The evaluator is under the AGPL, and the client needs older libraries than ours, so both stay out of the environment;
+# tests skip without them.
+judges: $(DEV) ## fetch the second outside evaluator of PMML with its schema, and an outside client of CDS Hooks, for tests
 	@$(PIP) --no-deps --target $(VENV)/jpmml jpmml-evaluator==0.16.0
+	@$(BIN)/python -m venv $(VENV)/healthchain
+	@$(VENV)/healthchain/bin/python -m pip install -qq --disable-pip-version-check healthchain==0.16.1
 
 # More workers than processors: many tests wait for one another's programs, which leaves a quarter of two idle.
 test: $(DEV) services ## run the tests (TESTS="tests/unit -k name")
