@@ -96,6 +96,7 @@ def _about(house: House, model: Model) -> dict[str, Any]:
     described = description(model)
     return {
         "model": described,
+        "folder": house.folder,
         "view": view,
         "why": why,
         "importance": described.get("importance"),

@@ -113,7 +113,7 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/studies/{study}/{action}")
     def confirm(request: Request, study: str, action: Action) -> Response:
         """What would be signed, and what it means."""
-        return _confirm(request, house, _found(house, study)[0], action)
+        return _confirm(request, house, checks, _found(house, study)[0], action)
 
     @pages.post("/house/studies/{study}/{action}")
     def say(request: Request, study: str, action: Action, fields: Fields) -> Response:
@@ -121,13 +121,18 @@ def add(pages: FastAPI, house: House) -> None:
         try:
             person = speaking.prove(fields)
         except WrongStewardError:
-            return _confirm(request, house, _found(house, study)[0], action, fields)
+            return _confirm(request, house, checks, _found(house, study)[0], action, fields)
         _say(house, person, study, action, fields)
         return RedirectResponse(f"/house/studies/{study}", 303)
 
 
 def _confirm(
-    request: Request, house: House, entry: StudyEntry, action: Action, given: Mapping[str, str] | None = None
+    request: Request,
+    house: House,
+    checks: Background,
+    entry: StudyEntry,
+    action: Action,
+    given: Mapping[str, str] | None = None,
 ) -> Response:
     """Args: given: what was typed, where name and password were wrong; it is shown again, but for the password."""
     _check_possible(entry, action, house.clock())
@@ -141,6 +146,7 @@ def _confirm(
         entry=entry,
         document=entry.document,
         action=action,
+        fit=_fit(entry, checks) if action == "approve" else "",
         stays=STAYS,
         narrower=_narrower(house, entry) if action == "approve" else [],
         codes=_CODES,
@@ -148,6 +154,16 @@ def _confirm(
         why_not=why_not(house),
         folder=house.folder,
     )
+
+
+def _fit(entry: StudyEntry, checks: Background) -> str:
+    """Whether the records fit the data contract: a key of `house.say.fit`; empty where the study has none."""
+    if entry.document.contract is None:
+        return ""
+    check = checks.of(entry.study)
+    if check is None or check.document is None:
+        return "unknown"
+    return "yes" if check.document.get("fits") else "no"
 
 
 def _say(house: House, person: str, study: str, action: Action, fields: Mapping[str, str]) -> None:
