@@ -19,7 +19,7 @@ def test_from_a_question_to_an_answer(tmp_path: Path) -> None:
     with stage_in_threads(tmp_path) as stage, opened_browser() as browser:
         looks = Looks()
         Journey(stage, browser, looks).whole()
-        assert looks.found == []
+        looks.check()
 
 
 @pytest.mark.long
@@ -27,4 +27,4 @@ def test_the_same_with_programs_as_people_run_them(founded_federation: Founded, 
     looks = Looks(SCREENSHOTS, is_thorough=True)
     with stage_of_programs(founded_federation, tmp_path) as stage, opened_browser() as browser:
         Journey(stage, browser, looks).whole()
-    assert looks.found == []
+    looks.check()

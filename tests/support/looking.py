@@ -37,7 +37,8 @@ _PARTS: Final = """() => {
     if (!table.caption) wrong.push("a table without a caption");
     if (table.querySelector("th:not([scope])")) wrong.push("a th without scope");
   }
-  if (/\\[object|undefined|None\\b|\\{\\{|\\{%/.test(document.querySelector("main").innerText)) wrong.push("raw text");
+  const raw = document.querySelector("main").innerText.match(/.{0,30}(\\[object|undefined|None\\b|\\{\\{|\\{%).{0,30}/);
+  if (raw) wrong.push(`raw text: ${raw[0]}`);
   return wrong;
 }"""
 _WIDER: Final = """() => {
@@ -70,6 +71,10 @@ class Looks:
         found += self._narrow_and_dark(tab, name)
         self.found += [f"{name}: {fault}" for fault in (*found, *tab.faults)]
         tab.faults.clear()
+
+    def check(self) -> None:
+        """Fail with everything that was found."""
+        assert not self.found, "\n".join(self.found)
 
     def _weighed(self, tab: Tab, name: str) -> list[str]:
         loaded = tab.loaded

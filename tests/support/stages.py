@@ -51,7 +51,7 @@ def stage_in_threads(folder: Path) -> Iterator[Stage]:
     """Everything in this process."""
     with local_federation(folder, THREE, policy=POLICY) as federation, ExitStack() as houses:
         served = {}
-        for name, path in _tables(folder).items():
+        for name, path in tables_of_clinic(folder).items():
             hospital = federation.hospitals[name]
             hospital.configure(path)
             _appoint(hospital.folder)
@@ -65,7 +65,7 @@ def stage_in_threads(folder: Path) -> Iterator[Stage]:
 @contextmanager
 def stage_of_programs(founded: Founded, folder: Path) -> Iterator[Stage]:
     """Everything in processes of its own."""
-    tables = _tables(folder)
+    tables = tables_of_clinic(folder)
     with real_federation(founded, folder) as federation:
         houses = {}
         for name, agent in federation.agents.items():
@@ -82,7 +82,7 @@ def stage_of_programs(founded: Founded, folder: Path) -> Iterator[Stage]:
         )
 
 
-def _tables(folder: Path) -> dict[str, Path]:
+def tables_of_clinic(folder: Path) -> dict[str, Path]:
     """The clinic's records as one file a hospital."""
     paths = {}
     for name, rows in dealt(*THREE).items():
