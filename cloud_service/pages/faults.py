@@ -23,9 +23,10 @@ from cloud_service.pages.browser import safe_path
 from cloud_service.pages.frame import Page, landing, page_of
 from cloud_service.pages.wording import sentence
 from shared.errors import PrivetError
-from shared.web.texts import texts
+from shared.web.texts import text, texts
 
 _SCRIPTED: Final = "hx-request"
+_MINUTE: Final = 60
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -73,21 +74,29 @@ def shown(request: Request, error: Exception) -> Response:
 
 
 def fault_page(page: Page, found: Parts) -> Response:
-    """A page about what went wrong."""
+    """A page about what went wrong, and when to try again where that is known."""
     known = (
         f"cloud.fault.{found.code}" if f"cloud.fault.{found.code}.title" in texts() else "cloud.fault.other"
     )
+    wait = (found.headers or {}).get("Retry-After", "")
     answer = page.show(
         "fault.html",
-        detail=sentence(found.detail),
         status=found.status,
+        detail=sentence(found.detail),
         name=known,
         found=found,
-        request_id=_request(page.request),
+        wait=_wait(int(wait)) if wait else "",
+        request_id=_request(),
     )
-    if found.headers is not None and "Retry-After" in found.headers:
-        answer.headers["Retry-After"] = found.headers["Retry-After"]
+    if wait:
+        answer.headers["Retry-After"] = wait
     return answer
+
+
+def _wait(seconds: int) -> str:
+    if seconds > _MINUTE:
+        return text("cloud.fault.minutes", n=-(-seconds // _MINUTE))
+    return text("cloud.fault.seconds", n=seconds)
 
 
 def _to_sign_in(request: Request) -> Response:
@@ -106,5 +115,6 @@ def _wants_page(request: Request) -> bool:
     return _SCRIPTED in request.headers or "text/html" in request.headers.get("accept", "")
 
 
-def _request(request: Request) -> str:
+def _request() -> str:
+    """The id by which the log knows the request that is being served."""
     return str(get_contextvars().get("request", ""))

@@ -87,6 +87,19 @@ def test_whatever_was_wrong_gets_one_answer_and_keeps_where_one_was_going(cloud:
     assert browser_of(cloud).sign_in("", password="").status_code == 422
 
 
+def test_who_fails_too_often_is_told_how_long_to_wait(cloud: CloudUnderTest) -> None:
+    browser = browser_of(cloud)
+    for _ in range(20):
+        page = browser.sign_in("nobody-either", password="wrong")
+        if page.status_code != 401:
+            break
+    assert (page.status_code, "Too many requests" in page.text) == (429, True)
+    seconds = int(page.headers["retry-after"])
+    assert re.search(rf"Try again in (?:{seconds} seconds|{-(-seconds // 60)} minutes)\.", page.text)
+    with cloud.services.database.write() as connection:
+        connection.execute(text("DELETE FROM sign_in_attempts"))
+
+
 def test_the_cookie_is_for_this_site_and_no_script(cloud: CloudUnderTest) -> None:
     browser = browser_of(cloud)
     said = set_cookies(browser.sign_in("beth").headers, COOKIE)
