@@ -109,6 +109,7 @@ def test_a_person_reads_who_computes_and_who_is_told(
         (("--mode", "gain-ratio", "--grid", "pulse"), "NAME=STEP"),
         (("--mode", "gain-ratio", "--max-depth", "deep"), "a number from 1"),
         (("--mode", "gain-ratio", "--compute", "h1", "--compute", "h2"), "at least 3 items"),
+        (("--mode", "gain-ratio", "--thresholds", "gain"), "thresholds: it is for profile hardened"),
         (("--mode", "gain-ratio", "--prune", "pessimistic"), "pessimistic needs the errors of leaves"),
         (("--mode", "gain-ratio", "--class-weight", "ill=2"), "leave them out, or choose mode id3"),
     ],
