@@ -8,6 +8,7 @@ what only such a page has been given: a keyed hash of the browser's cookie.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import re
@@ -34,6 +35,7 @@ CSRF_FIELD: Final = "csrf"
 SIGN_IN: Final = "/house/sign-in"
 MAX_FORM_BYTES: Final = 2**20
 _MAX_FIELDS: Final = 2 * MAX_ATTRIBUTES + 8
+_FORM_SECONDS: Final = 30
 _COOKIE_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 _READING: Final = ("GET", "HEAD")
 _IDLE_SECONDS: Final = 30 * 60
@@ -164,7 +166,11 @@ async def checked(request: Request) -> None:
     """Before every endpoint: a post carries what only a page of ours was given. Its fields go to `fields_of`."""
     if request.method in _READING:
         return
-    form = await request.form(max_files=0, max_fields=_MAX_FIELDS, max_part_size=MAX_FORM_BYTES)
+    try:
+        async with asyncio.timeout(_FORM_SECONDS):
+            form = await request.form(max_files=0, max_fields=_MAX_FIELDS, max_part_size=MAX_FORM_BYTES)
+    except TimeoutError:
+        raise PageProblem(408, "malformed") from None
     given = form.get(CSRF_FIELD)
     if not isinstance(given, str) or not hmac.compare_digest(given.encode(), visitor(request).csrf.encode()):
         raise PageProblem(403, "stale_form")

@@ -220,6 +220,25 @@ def test_a_form_that_no_page_gave_changes_nothing(opened: Open, given: str | Non
     assert "has grown old" in answer.text
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ({"content": b"a=1", "headers": {"content-type": "multipart/form-data"}}, 400),
+        ({"data": {f"a{number}": "1" for number in range(2100)}}, 400),
+        ({"content": b"x" * (2**20 + 1)}, 413),
+        ({"content": iter([b"csrf=1"])}, 413),
+        ({"files": {"csrf": b"1"}}, 400),
+    ],
+    ids=["no boundary", "many fields", "long", "of no stated length", "a file"],
+)
+def test_a_form_that_cannot_be_read_is_answered_by_a_page(
+    opened: Open, sent: dict[str, Any], status: int
+) -> None:
+    answer = opened.browser.http.post("/house/records", **sent)
+    assert answer.status_code == status
+    assert answer.text.count("<h1>") == 1
+
+
 def test_a_form_of_another_browser_changes_nothing(opened: Open) -> None:
     with Browser(opened.browser.url) as other:
         token = csrf_of(other.get("/house/records"))
