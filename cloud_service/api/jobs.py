@@ -7,7 +7,8 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query
 
 from cloud_service.api.caller import Use, may
-from cloud_service.api.job_models import JobIn, JobList, JobOut, job_of, summary_of
+from cloud_service.api.job_models import JobList, JobOut, job_of, summary_of
+from cloud_service.api.job_requests import JobIn
 from cloud_service.api.problems import responses
 from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.requests import KEY_PATTERN

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from cloud_service.api.job_models import NoiseIn
+from cloud_service.api.job_requests import NoiseIn
 from cloud_service.service.drafting import StudyRules
 from cloud_service.service.governance import Standing
 from cloud_service.service.studies import StudyView

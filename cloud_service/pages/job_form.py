@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from cloud_service.api.job_models import JobIn
+from cloud_service.api.job_requests import JobIn
 from cloud_service.pages.study_form import GENERAL, Values
 from cloud_service.service.planning import SECRET_PROFILES
 from cloud_service.service.studies import StudyView
