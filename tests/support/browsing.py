@@ -24,7 +24,6 @@ PASSWORD = "correct horse battery staple"
 FIELD = "form_token"
 COOKIE = "privet-session"
 _TOKEN = re.compile(rf'name="{FIELD}" value="([0-9a-f]{{64}})"')
-_NEED_A_SECOND = ("operator", "coordinator", "steward")
 
 
 @dataclass
@@ -80,18 +79,6 @@ def browser_of(cloud: CloudUnderTest) -> Browser:
         limits=httpx2.Limits(max_keepalive_connections=0),  # so that nobody has to close it
     )
     return Browser(client)
-
-
-def signed_in(cloud: CloudUnderTest, role: str, hospital: str | None = None, *, name: str = "") -> Browser:
-    """Somebody new of a role, signed in through the pages; with a second factor where the role needs one."""
-    person = name or f"{role}-{hospital or 'all'}"
-    cloud.services.people.accounts.add(person, PASSWORD, [role], hospital)
-    browser = browser_of(cloud)
-    answer = browser.sign_in(person)
-    if role in _NEED_A_SECOND:
-        answer = browser.sign_in(person, code_of(address_in(answer.text)))
-    assert answer.status_code == 303, answer.text
-    return browser
 
 
 def address_in(page: str) -> str:
