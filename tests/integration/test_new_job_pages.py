@@ -16,7 +16,7 @@ from tests.support.cloud_server import CloudUnderTest, running_cloud
 from tests.support.http_hospital import hospitals_of, run_together
 
 NAMES = ("h1", "h2", "h3")
-LOOSE = {
+LOOSE: dict[str, Any] = {
     "way": "hardened",
     "criterion": "information-gain",
     "min_node": "1",
@@ -45,12 +45,11 @@ def planned(browser: Browser, go: str = "check", study: str = "study", **fields:
     page = browser.get(f"/studies/{study}/jobs/new").text
     key = re.search(r'name="key" value="([0-9a-f]+)"', page)
     assert key is not None, text_of(page)
-    return browser.post(
-        f"/studies/{study}/jobs/new", {**LOOSE, "invited": list(NAMES), "key": key[1], "go": go, **fields}
-    )
+    form: dict[str, Any] = {**LOOSE, "invited": list(NAMES), "key": key[1], "go": go, **fields}
+    return browser.post(f"/studies/{study}/jobs/new", form)
 
 
-def hidden(page: str) -> dict[str, list[str]]:
+def hidden(page: str) -> dict[str, Any]:
     """The fields that a page carries along."""
     found: dict[str, list[str]] = {}
     for name, value in re.findall(r'type="hidden" name="([a-z_0-9]+)" value="([^"]*)"', page):
