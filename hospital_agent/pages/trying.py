@@ -14,7 +14,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from hospital_agent.journal import studies
-from hospital_agent.models import Answers
+from hospital_agent.models import Answers, Record
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.models import view_in
@@ -22,6 +22,7 @@ from hospital_agent.pages.problems import PageProblem
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text, parse_number
 from shared.tree.schema import Attribute
+from shared.web.tree_reached import reached_places
 from shared.web.tree_view import TreeView, path_places
 from shared.wire.contract import ContractAttribute, DataContract
 
@@ -112,15 +113,19 @@ def _page(
         answer=found,
         notice=None if document is None else document["notice"],
         fault=fault,
-        lit=() if found is None or view is None else _lit(view, found),
+        lit=()
+        if found is None or view is None
+        else _lit(view, answers.as_study(_record(answers, given)), found),
         unknown=[each.label for each in fields if each.is_asked and not each.given.strip()],
         outside=[each for each in fields if _is_outside(each)],
     )
 
 
-def _lit(view: TreeView, answer: Mapping[str, Any]) -> tuple[int, ...]:
-    steps = [(step["attribute"], step["value"]) for step in answer["steps"]]
-    return path_places(view.subject, steps)
+def _lit(view: TreeView, record: Record, answer: Mapping[str, Any]) -> tuple[int, ...]:
+    """The way that was walked; every branch of it where an empty field goes down them in parts."""
+    if "parted_at" in answer:
+        return reached_places(view.subject, record)
+    return path_places(view.subject, [(step["attribute"], step["value"]) for step in answer["steps"]])
 
 
 def _record(answers: Answers, fields: Mapping[str, str]) -> dict[str, str]:
