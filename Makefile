@@ -19,7 +19,7 @@ BENCH ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo services judges test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
+.PHONY: help setup demo docs services judges test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ setup: $(DEV) ## make the virtual environment with everything for development
 
 demo: $(BASE) ## grow a tree over three hospitals on this machine (DEMO="--data FILE ...")
 	@$(BIN)/privet demo $(DEMO)
+
+docs: $(DEV) ## build the documentation site into dist/docs; it needs no network, neither to build nor to read
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "dist/docs; to read it with its search: $(BIN)/python -m http.server --directory dist/docs --bind 127.0.0.1 8000"
 
 # Debian's programs that some tests are about; without them those tests skip and say so. RUNLEVEL keeps the packages from
 # starting anything.

@@ -1,4 +1,4 @@
-"""The pages that are made from the code: docs/settings.md, docs/errors/README.md. `python -m tests.support.pages`."""
+"""The pages that are made from the code: settings, numbered errors, codes. `python -m tests.support.pages`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hospital_agent.policy import Policy
 from hospital_agent.settings import all_settings as agent_settings
 from privet.explaining import page_titles
 from shared.configuring import settings_of, table_of
+from tests.support.codes import codes_page
 
 DOCS = Path(__file__).parents[2] / "docs"
 _SETTINGS = """\
@@ -80,7 +81,11 @@ def errors_page() -> str:
     return _ERRORS + "\n".join(rows) + "\n"
 
 
-PAGES = {DOCS / "settings.md": settings_page, DOCS / "errors" / "README.md": errors_page}
+PAGES = {
+    DOCS / "settings.md": settings_page,
+    DOCS / "errors" / "README.md": errors_page,
+    DOCS / "codes.md": codes_page,
+}
 
 
 if __name__ == "__main__":
