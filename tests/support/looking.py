@@ -37,8 +37,12 @@ _PARTS: Final = """() => {
     if (!table.caption) wrong.push("a table without a caption");
     if (table.querySelector("th:not([scope])")) wrong.push("a th without scope");
   }
-  const raw = document.querySelector("main").innerText.match(/.{0,30}(\\[object|undefined|None\\b|\\{\\{|\\{%).{0,30}/);
+  const main = document.querySelector("main");
+  const raw = main.innerText.match(/.{0,30}(\\[object|undefined|\\{\\{|\\{%).{0,30}/);
   if (raw) wrong.push(`raw text: ${raw[0]}`);
+  for (const cell of main.querySelectorAll("td, dd")) {
+    if (/^(None|nan|null)$/.test(cell.innerText.trim())) wrong.push(`a cell with ${cell.outerHTML}`);
+  }
   return wrong;
 }"""
 _WIDER: Final = """() => {

@@ -94,7 +94,7 @@ CLOUD: Final[Mapping[str, Kind]] = {
     "/jobs/{job_id}/now": PART,
     "/jobs/{job_id}/live": STREAM,
     "/jobs/{job_id}/cancel": _visit("/jobs/{waiting}/cancel"),
-    "/jobs/{job_id}/result": _visit("/jobs/{job}/result", "/jobs/{waiting}/result"),
+    "/jobs/{job_id}/result": _visit("/jobs/{job}/result"),
     "/jobs/{job_id}/evaluation": _visit("/jobs/{job}/evaluation"),
     "/jobs/{job_id}/ledger": _visit("/jobs/{job}/ledger"),
     "/jobs/{job_id}/ledger/json": FILE,
@@ -111,7 +111,7 @@ CLOUD: Final[Mapping[str, Kind]] = {
 """By the path of the route."""
 CLOUD_FAULTS: Final = (
     _visit("/no-such-page", "/studies/none", "/jobs/none", "/jobs/none/tree", status=404),
-    _visit("/studies/new/00000000000000000000000000000000/rules", status=404),
+    _visit("/studies/new/00000000000000000000000000000000/rules", "/jobs/{waiting}/result", status=404),
 )
 """Pages that say what went wrong."""
 HOUSE: Final[Mapping[str, Kind]] = {
@@ -137,7 +137,10 @@ HOUSE: Final[Mapping[str, Kind]] = {
     "/house/records/now": PART,
     "/house/policy": _visit("/house/policy"),
 }
-HOUSE_FAULTS: Final = (_visit("/house/none", "/house/studies/none", "/house/models/none", status=404),)
+HOUSE_FAULTS: Final = (
+    _visit("/house/none", "/house/studies/none", "/house/jobs/none", status=404),
+    _visit("/house/models/none", status=422),
+)
 
 
 @dataclass(frozen=True)
