@@ -13,15 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from shared.export.compiled import Coding, question_of
 from shared.export.onnx_graph import Graph
 from shared.export.subject import Place, Subject
-from shared.export.votes import IN_PARTS, end_shares, parts
-
-NEARLY_EQUAL: Final = 2.0**-40
-"""Sums of shares closer than this are equal: far above a double's rounding, far below any share that is met."""
+from shared.export.votes import IN_PARTS, NEARLY_EQUAL, end_shares, parts
 
 
 @dataclass(frozen=True, slots=True)

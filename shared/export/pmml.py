@@ -9,6 +9,8 @@ Source: Data Mining Group, PMML 4.4, TreeModel, MiningSchema, Output.
   `returnLastPrediction` answers with the split's own class. Engines differ in what `asIs` means to `isMissing`: so
   where empty fields have a branch, the dictionary lists the values as extensions, and none is invalid.
 - Predicates of several values are `or` of `equal`: the quoting inside a PMML array is read differently by engines.
+- Where all branches answer in parts for an empty field, `pmml_votes` works out their vote in derived fields, and the
+  split has one child a class for such records, before all others.
 - Scores of a tree that keeps no class at its splits are absent there, and both strategies give no prediction.
 """
 
@@ -21,6 +23,7 @@ from shared.errors import InputError
 from shared.export.compiled import float_bound
 from shared.export.conditions import Condition, Range, branch_conditions
 from shared.export.markup import Markup
+from shared.export.pmml_votes import VoteFields
 from shared.export.subject import Distribution, Place, Subject
 from shared.tree.schema import Attribute
 
@@ -32,11 +35,13 @@ _Predicate = tuple[str, str | None]
 
 def to_pmml(subject: Subject) -> str:
     """The document. Raises: InputError: a text that XML cannot hold."""
-    subject.refuse_votes("PMML")
+    votes = VoteFields.of(subject) if subject.votes else None
     xml = Markup()
     xml.open("PMML", xmlns=NAMESPACE, version="4.4")
     _header(xml, subject)
     _dictionary(xml, subject)
+    if votes is not None:
+        votes.write(xml)
     last = subject.always_answers
     xml.open(
         "TreeModel",
@@ -47,8 +52,8 @@ def to_pmml(subject: Subject) -> str:
         splitCharacteristic="multiSplit",
     )
     _mining_schema(xml, subject)
-    _output(xml, subject)
-    _nodes(xml, subject)
+    _output(xml, subject, votes)
+    _nodes(xml, subject, votes)
     xml.close()
     xml.close()
     return xml.text()
@@ -97,7 +102,7 @@ def _mining_schema(xml: Markup, subject: Subject) -> None:
     xml.close()
 
 
-def _output(xml: Markup, subject: Subject) -> None:
+def _output(xml: Markup, subject: Subject, votes: VoteFields | None) -> None:
     schema = subject.schema
     taken = {schema.class_name, *(schema.attributes[number].name for number in subject.asked)}
     xml.open("Output")
@@ -116,16 +121,20 @@ def _output(xml: Markup, subject: Subject) -> None:
         feature="entityId",
     )
     if subject.distributions() is not None:
-        for label in schema.classes:
+        for number, label in enumerate(schema.classes):
             name = _unused(f"probability({label})", taken)
-            xml.leaf(
-                "OutputField",
-                name=name,
-                optype="continuous",
-                dataType="double",
-                feature="probability",
-                value=label,
-            )
+            _probability(xml, name, label, None if votes is None else votes.share_name(number))
+    xml.close()
+
+
+def _probability(xml: Markup, name: str, label: str, field: str | None) -> None:
+    """That of the node, or a derived field's."""
+    kind = {"name": name, "optype": "continuous", "dataType": "double"}
+    if field is None:
+        xml.leaf("OutputField", **kind, feature="probability", value=label)
+        return
+    xml.open("OutputField", **kind, feature="transformedValue")
+    xml.leaf("FieldRef", field=field)
     xml.close()
 
 
@@ -136,7 +145,7 @@ def _unused(name: str, taken: set[str]) -> str:
     return name
 
 
-def _nodes(xml: Markup, subject: Subject) -> None:
+def _nodes(xml: Markup, subject: Subject, votes: VoteFields | None) -> None:
     distributions = subject.distributions()
     pending: list[tuple[Place, Condition | None] | None] = [(subject.places[0], None)]
     while pending:
@@ -146,6 +155,8 @@ def _nodes(xml: Markup, subject: Subject) -> None:
             continue
         place, condition = entry
         _node(xml, subject, place, condition, None if distributions is None else distributions[place.number])
+        if votes is not None and place.votes:
+            _voting_nodes(xml, subject, place, votes.name("winner"))
         pending.append(None)
         pending.extend(reversed(_children(subject, place)))
 
@@ -186,6 +197,19 @@ def _node(
         counts = place.counts if place.counts is not None and any(place.counts) else distribution
         for label, count, share in zip(classes, counts, distribution, strict=True):
             xml.leaf("ScoreDistribution", value=label, recordCount=str(count), probability=repr(share))
+
+
+def _voting_nodes(xml: Markup, subject: Subject, place: Place, winner: str) -> None:
+    """One a class, called `place/class`, for a record whose field is empty: the class that all branches voted for."""
+    attribute = subject.schema.attributes[place.attribute or 0]
+    empty = Condition(values=() if attribute.is_numeric else (attribute.values[-1],), missing=True)
+    for number, label in enumerate(subject.schema.classes):
+        xml.open("Node", id=f"{place.number}/{number}", score=label)
+        xml.open("CompoundPredicate", booleanOperator="and")
+        _predicate(xml, attribute, empty)
+        xml.leaf("SimplePredicate", field=winner, operator="equal", value=str(number))
+        xml.close()
+        xml.close()
 
 
 def _predicate(xml: Markup, attribute: Attribute, condition: Condition) -> None:

@@ -130,15 +130,6 @@ class Subject:
         """Whether records without a value go down all branches of some split in parts."""
         return any(place.votes for place in self.places)
 
-    def refuse_votes(self, form: str) -> None:
-        """For forms that know no such records. Raises: InputError: the tree has some."""
-        if self.votes:
-            raise InputError(
-                f"a record without a value goes down all branches of this tree in parts, which {form} cannot say",
-                where="export",
-                remedy="Take json, sklearn or python, or ask the model itself with `privet agent predict`.",
-            )
-
     @property
     def header(self) -> list[tuple[str, str]]:
         """(name, text) of what stands at the head of every export, empty ones left out."""

@@ -12,6 +12,9 @@ from shared.export.subject import Place, Subject
 IN_PARTS: Final = -2
 """The code of an empty field that takes a record down all branches in parts; -1 is that of one that stops it."""
 
+NEARLY_EQUAL: Final = 2.0**-40
+"""Where a form sums shares as doubles, sums closer than this are equal: far above rounding, far below what is met."""
+
 
 def vote(
     subject: Subject, start: int, code_of: Callable[[int], int], question_at: Callable[[Place], Question]

@@ -6,14 +6,16 @@ Each takes the exported text or bytes and records, and tells (class or None, pla
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,42 @@ def read_pmml(text: str, records: Sequence[Record], schema: Schema) -> list[Told
     numeric = {
         field.get("name") for field in root.iter(_tag("DataField")) if field.get("dataType") == "double"
     }
-    return [_walk(node, _typed(record, numeric), schema, last=last) for record in records]
+    found = []
+    for record in records:
+        fields = _typed(record, numeric)
+        for field in root.iter(_tag("DerivedField")):
+            fields[field.get("name", "")] = _computed(field[0], fields)
+        label, place, shares = _walk(node, fields, schema, last=last)
+        told = [
+            fields[ref.get("field", "")]
+            for ref in root.iterfind(f".//{_tag('OutputField')}/{_tag('FieldRef')}")
+        ]
+        found.append((label, place, tuple(told) or shares))
+    return found
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "max": max, "sum": lambda *terms: sum(terms),
+    "greaterOrEqual": operator.ge, "greaterThan": operator.gt, "lessOrEqual": operator.le,
+}  # fmt: skip
+
+
+def _computed(expression: ET.Element, fields: Mapping[str, Any]) -> Any:
+    """An expression of derived fields; of the operators that have no answer for missing, none may meet it."""
+    name, parts = expression.tag, list(expression)
+    if name == _tag("Constant"):
+        return float(expression.text or "")
+    given = fields[expression.get("field", "")] if name != _tag("Apply") else None
+    if name == _tag("FieldRef"):
+        return given
+    if name == _tag("NormDiscrete"):
+        return float(given is not None and given == expression.get("value"))
+    function = expression.get("function", "")
+    if function == "isMissing":
+        return _computed(parts[0], fields) is None
+    if function == "if":
+        return _computed(parts[1 if _computed(parts[0], fields) else 2], fields)
+    return _FUNCTIONS[function](*(_computed(part, fields) for part in parts))
 
 
 def _typed(record: Record, numeric: set[str | None]) -> dict[str, Any]:
@@ -73,7 +110,7 @@ def _walk(node: ET.Element, record: Mapping[str, Any], schema: Schema, *, last: 
     label = node.get("score") if last or not kids else None
     return (
         label,
-        int(node.get("id", "-1")),
+        place_of(node.get("id")),
         tuple(shares[name] for name in schema.classes) if shares else None,
     )
 
@@ -90,15 +127,20 @@ def _holds(predicate: ET.Element, record: Mapping[str, Any]) -> bool | None:
         return decisive if decisive in parts else None if None in parts else not decisive
     if predicate.tag != _tag("SimplePredicate"):
         return predicate.tag == _tag("True")
-    value, operator = record[predicate.get("field", "")], predicate.get("operator")
-    if operator in ("isMissing", "isNotMissing"):
-        return (value is None) == (operator == "isMissing")
+    value, asked = record[predicate.get("field", "")], predicate.get("operator")
+    if asked in ("isMissing", "isNotMissing"):
+        return (value is None) == (asked == "isMissing")
     if value is None:
         return None
     bound: Any = predicate.get("value")
-    if operator == "equal":
-        return bool(value == bound)
-    return bool(value <= float(bound) if operator == "lessOrEqual" else value > float(bound))
+    if asked == "equal":
+        return bool(value == (bound if isinstance(value, str) else float(bound)))
+    return bool(value <= float(bound) if asked == "lessOrEqual" else value > float(bound))
+
+
+def place_of(node: str | None) -> int:
+    """The place of a node's id: `3`, or `3/1` where its branches voted for class 1."""
+    return int((node or "-1").partition("/")[0])
 
 
 def _tag(name: str) -> str:
@@ -107,24 +149,67 @@ def _tag(name: str) -> str:
 
 # IF-THEN rules, by their own grammar
 
-_PIECE = re.compile(r"\s*(AND|OR|IN|IS NOT MISSING|IS MISSING|THEN|IF|TRUE|FALSE|<=|>|=|\(|\)|,|#|-?[0-9.]+)")
+_PIECE = re.compile(
+    r"\s*(AND|OR|IN|IS NOT MISSING|IS MISSING|THEN|IF|TRUE|FALSE|OF|SECTION|<=|>|=|\(|\)|,|#|-?[0-9./]+)"
+)
 
 
-def read_rules(text: str, records: Sequence[Record]) -> list[Told]:
-    """The first rule that holds."""
-    rules = [_Rule(line) for line in text.splitlines() if not line.startswith("#")]
-    found = []
-    for record in records:
-        rule = next((rule for rule in rules if rule.holds(record)), None)
-        found.append((None, None, None) if rule is None else (rule.label, rule.node, None))
-    return found
+def read_rules(text: str, records: Sequence[Record], classes: Sequence[str] = ()) -> list[Told]:
+    """The first rule that holds. Args: classes: in order, where rules may send records to sections."""
+    sections: dict[int, list[_Rule]] = {0: []}
+    here = sections[0]
+    for line in text.splitlines():
+        if line.startswith("SECTION "):
+            here = sections[int(line.partition(" ")[2])] = []
+        elif not line.startswith("#"):
+            here.append(_Rule(line))
+    return [_by_rules(sections, record, classes) for record in records]
+
+
+def _by_rules(sections: Mapping[int, Sequence[_Rule]], record: Record, classes: Sequence[str]) -> Told:
+    rule = _first(sections[0], record)
+    if rule is None:
+        return None, None, None
+    if not rule.sections:
+        return rule.label, rule.node, None
+    votes, pending = dict.fromkeys(classes, Fraction(0)), [(Fraction(1), rule)]
+    while pending:
+        share, reached = pending.pop()
+        for part, section in reached.sections:
+            following = _first(sections[section], record)
+            assert following is not None
+            pending.append((share * part, following))
+        for label, part in ({} if reached.sections else reached.shares()).items():
+            votes[label] += share * part
+    best = max(votes.values())
+    return next(label for label in classes if votes[label] == best), rule.node, (float(best),)
+
+
+def _first(rules: Sequence[_Rule], record: Record) -> _Rule | None:
+    return next((rule for rule in rules if rule.holds(record)), None)
 
 
 class _Rule:
     def __init__(self, line: str) -> None:
-        self.pieces = list(_pieces(line))
-        self.label = json.loads(self.pieces[-1])
-        self.node = int(re.findall(r"  # node ([0-9]+)", line)[-1])
+        *self.pieces, remark = _pieces(line)
+        told = self.pieces[self.pieces.index("THEN") + 1 :]
+        self.label = json.loads(told[-1]) if "OF" not in told else None
+        self.node = int(remark.removeprefix("# node ").partition(",")[0])
+        self.sections = [
+            (Fraction(told[at - 1]), int(told[at + 2])) for at, word in enumerate(told) if word == "OF"
+        ]
+        self._remark = remark
+
+    def shares(self) -> dict[str, Fraction]:
+        """Of the classes among the records there, which the remark names in quotes; else all for the rule's own."""
+        found: dict[str, Fraction] = {}
+        at = self._remark.find('"')
+        while at >= 0:
+            label, end = json.JSONDecoder().raw_decode(self._remark, at)
+            count, at = self._remark[end + 1 :].partition(",")[0], self._remark.find('"', end)
+            found[label] = Fraction(count)
+        whole = sum(found.values(), start=Fraction(0))
+        return {label: count / whole for label, count in found.items()} or {str(self.label): Fraction(1)}
 
     def holds(self, record: Record) -> bool:
         end = len(self.pieces) - 1 - self.pieces[::-1].index("THEN")
@@ -155,18 +240,18 @@ def _split(pieces: list[str], word: str) -> list[list[str]]:
 
 
 def _test(pieces: list[str], record: Record) -> bool:
-    value, operator = record[json.loads(pieces[0])], pieces[1]
-    if operator in ("IS MISSING", "IS NOT MISSING"):
-        return (value is None) == (operator == "IS MISSING")
+    value, asked = record[json.loads(pieces[0])], pieces[1]
+    if asked in ("IS MISSING", "IS NOT MISSING"):
+        return (value is None) == (asked == "IS MISSING")
     if value is None:
         return False
-    if operator in ("=", "IN"):
+    if asked in ("=", "IN"):
         return value in [json.loads(piece) for piece in pieces[2:] if piece.startswith('"')]
-    return Decimal(value) <= Decimal(pieces[2]) if operator == "<=" else Decimal(value) > Decimal(pieces[2])
+    return Decimal(value) <= Decimal(pieces[2]) if asked == "<=" else Decimal(value) > Decimal(pieces[2])
 
 
 def _pieces(line: str) -> Iterator[str]:
-    """Words, signs, numbers and JSON strings, up to the remark."""
+    """Words, signs, numbers and JSON strings, and the remark as one."""
     at = 0
     while at < len(line):
         if line[at] == '"':
@@ -180,6 +265,7 @@ def _pieces(line: str) -> Iterator[str]:
         found = _PIECE.match(line, at)
         assert found is not None, line[at:]
         if found[1] == "#":
+            yield line[found.start(1) :]
             return
         yield found[1]
         at = found.end()
@@ -258,7 +344,7 @@ def run_pypmml(text: str, records: Sequence[Record], schema: Schema) -> list[Tol
     for record in records:
         result = model.predict(_typed(record, set(numeric)))
         values = tuple(result.get(name) for name in shares)
-        found.append((result.get(label), int(result.get(node) or -1), values or None))
+        found.append((result.get(label), place_of(result.get(node)), values or None))
     return found
 
 
@@ -287,7 +373,7 @@ def run_jpmml(path: Path, records: Sequence[Record], schema: Schema) -> list[Tol
     for record in records:
         result = evaluator.evaluate(_typed(record, set(numeric)))
         values = tuple(result.get(name) for name in shares)
-        found.append((result.get(label), int(result.get(node) or -1), values or None))
+        found.append((result.get(label), place_of(result.get(node)), values or None))
     return found
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from shared.errors import InputError
 from shared.export.document import read_document, to_json
 from shared.export.formats import render
 from shared.export.pmml import to_pmml
@@ -80,10 +80,12 @@ def check_parts(case: Case) -> None:
     agree(told, case, shares=False)
     for (_, _, share), answer in zip(told, case.answers(), strict=True):
         assert share == (None if answer.share is None else (pytest.approx(answer.share, abs=1e-15, rel=0),))
-    for form in ("pmml", "rules"):
-        if subject.votes:
-            with pytest.raises(InputError, match="privet agent predict"):
-                render(subject, form)
+    agree_in_parts(read_pmml(to_pmml(subject), case.records, case.schema), case)
+    for (label, place, share), answer in zip(
+        read_rules(to_rules(subject), case.records, case.schema.classes), case.answers(), strict=True
+    ):
+        assert (label, place) == (answer.label, answer.place)
+        assert share == ((pytest.approx(answer.share, abs=1e-15, rel=0),) if answer.is_parted else None)
 
 
 @fast
@@ -94,14 +96,14 @@ def test_pmml_rules_python_and_json_answer_alike(case: Case) -> None:
 
 @settings(fast, max_examples=15)
 @given(cases(in_parts=True))
-def test_python_and_json_let_all_branches_answer_where_the_tree_does(case: Case) -> None:
+def test_pmml_rules_python_and_json_let_all_branches_answer_where_the_tree_does(case: Case) -> None:
     check_parts(case)
 
 
 @pytest.mark.long
 @thorough
 @given(cases(in_parts=True))
-def test_python_and_json_let_all_branches_answer_on_many(case: Case) -> None:
+def test_pmml_rules_python_and_json_let_all_branches_answer_on_many(case: Case) -> None:
     check_parts(case)
 
 
@@ -165,9 +167,30 @@ def test_a_second_outside_pmml_engine_answers_alike(
     agree(run_jpmml(path, case.records, case.schema), case, shares=True)
 
 
+@pytest.mark.long
+@needs_java
+@settings(thorough, max_examples=200)
+@given(cases(in_parts=True))
+def test_an_outside_pmml_engine_lets_all_branches_answer(case: Case) -> None:
+    agree_in_parts(run_pypmml(to_pmml(case.subject), case.records, case.schema), case)
+
+
+@pytest.mark.long
+@needs_java
+@needs_jpmml
+@settings(thorough, max_examples=200)
+@given(case=cases(in_parts=True))
+def test_a_second_outside_pmml_engine_lets_all_branches_answer(
+    tmp_path_factory: pytest.TempPathFactory, case: Case
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "tree.pmml"
+    path.write_text(to_pmml(case.subject), encoding="utf-8")
+    agree_in_parts(run_jpmml(path, case.records, case.schema), case)
+
+
 @needs_jpmml
 @settings(fast, max_examples=12)
-@given(cases())
+@given(st.one_of(cases(), cases(in_parts=True)))
 def test_pmml_keeps_to_the_schema(case: Case) -> None:
     import lxml.etree
 

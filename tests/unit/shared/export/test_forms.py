@@ -183,13 +183,29 @@ def test_a_tree_of_another_schema_is_refused(node: Node, message: str) -> None:
         subject(tree=Tree(node))
 
 
-def test_a_tree_that_shares_out_missing_values_is_refused_with_the_way_to_ask_it() -> None:
+def test_a_tree_that_shares_out_missing_values_needs_its_counts_shown() -> None:
     schema = Schema.create([Attribute("a", ("x", "missing"), missing="fractional")], "c", ["p", "q"])
     tree = Tree(Split(0, (Leaf(0, (2, 1)),), 0, (2, 1)))
     with pytest.raises(InputError, match=r"which the study does not show.*privet agent predict"):
         subject("class", tree, schema)
-    with pytest.raises(InputError, match=r"PMML cannot say.*privet agent predict"):
-        to_pmml(subject("counts", tree, schema))
+
+
+def test_rules_tell_how_the_branches_vote() -> None:
+    schema = Schema.create([Attribute("a", ("x", "y", "missing"), missing="fractional")], "c", ["p", "q"])
+    tree = Tree(Split(0, (Leaf(0, (2, 0)), Leaf(1, (1, 2))), 0, (3, 2)))
+    head, rules = to_rules(subject("counts", tree, schema)).split("answers.\n")
+    assert 'of equal ones the first of "p", "q".' in rules
+    assert "A rule that names sections" in head + rules
+    assert rules.splitlines()[4:] == [
+        'IF ("a" = "missing" OR "a" IS MISSING) THEN 2/5 OF SECTION 1 AND 3/5 OF SECTION 2  # node 0',
+        'IF "a" = "x" THEN "c" = "p"  # node 1, 2 records: "p" 2',
+        'IF "a" = "y" THEN "c" = "q"  # node 2, 3 records: "p" 1, "q" 2',
+        'IF TRUE THEN "c" = "p"  # node 0, value not listed, 5 records: "p" 3, "q" 2',
+        "SECTION 1",
+        'IF TRUE THEN "c" = "p"  # node 1, 2 records: "p" 2',
+        "SECTION 2",
+        'IF TRUE THEN "c" = "q"  # node 2, 3 records: "p" 1, "q" 2',
+    ]
 
 
 def test_xml_refuses_what_it_cannot_hold_and_others_take_it() -> None:
