@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
-from importlib.resources import files
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -20,8 +17,6 @@ from shared.web.texts import texts
 from shared.wire.envelope import MessageType
 from shared.wire.study import ReasonCode
 
-ROOM = Path(str(files("hospital_agent.pages")))
-LITERAL = re.compile(r"""text\(\s*"([a-z_.]+)"\s*[,)]""")
 PROFILES = ["hardened", "paper", "secret-id3", "secret-gainratio"]
 NARROW = Policy(
     approval="ask",
@@ -47,13 +42,6 @@ OPEN = Policy(
     allow_histogram=False,
     allow_fractional=True,
 )
-
-
-@pytest.mark.parametrize(
-    "path", sorted([*ROOM.glob("*.py"), *ROOM.glob("templates/*.html")]), ids=lambda p: p.name
-)
-def test_every_text_that_is_named_exists(path: Path) -> None:
-    assert [name for name in LITERAL.findall(path.read_text()) if name not in texts()] == []
 
 
 @pytest.mark.parametrize(
