@@ -7,11 +7,13 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
+from hospital_agent.clinical.bounds import CLOCK, EXPRESSIONS, TooCostlyError, bounded
 from hospital_agent.records.fhirpath import PathEngine
 from shared.contract.fhir import CompilePath, Evaluate
 from shared.errors import InputError
 
-_CLOCK: Final = re.compile(r"\b(now|today|timeOfDay)\s*\(")
+_CLOCK: Final = re.compile(rf"\b({'|'.join(CLOCK)})\s*\(")
+_EXPRESSION: Final = re.compile(rf"\b({'|'.join(EXPRESSIONS)})\s*\(")
 
 
 def path_compiler(where: str) -> CompilePath:
@@ -24,6 +26,12 @@ def path_compiler(where: str) -> CompilePath:
                 "a path asks the clock, so that the same resources would give another record tomorrow",
                 where=where,
                 remedy="Use %asked, the moment of the question.",
+            )
+        if _EXPRESSION.search(text):
+            raise InputError(
+                "a path has a regular expression, and one that is badly made would hold up the agent",
+                where=where,
+                remedy="Use startsWith, endsWith, contains or =.",
             )
         if not engines:
             engines.append(PathEngine.load(where))
@@ -38,7 +46,14 @@ def path_compiler(where: str) -> CompilePath:
 def _evaluating(compiled: Callable[..., list[Any]], text: str, where: str) -> Evaluate:
     def evaluate(resource: Any, asked: datetime) -> list[Any]:
         try:
-            return compiled(resource, {"asked": asked.isoformat()})
+            with bounded():
+                return compiled(resource, {"asked": asked.isoformat()})
+        except TooCostlyError:
+            raise InputError(
+                f"the path asks for too much of this resource: {text}",
+                where=where,
+                remedy="Make it shorter, or begin with a narrower part of the resource.",
+            ) from None
         except Exception:  # the engine's messages quote the resource
             raise InputError(
                 f"the path cannot be evaluated: {text}", where=where, remedy="Correct the mapping's path."
