@@ -12,6 +12,7 @@ from cloud_service.pages.wording import Word
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.advice.words import duration_text, number_text, size_text
+from shared.ids import AgentId
 from shared.protocol.disclosure import levels, terms_of
 from shared.protocol.growing_words import growing_words
 from shared.protocol.job import Job
@@ -20,7 +21,6 @@ from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import Waiting, of_job
 from shared.web.texts import text, texts
-from shared.wire.secret import Progress
 
 STORY_LENGTH: Final = 200
 """So many of the newest events are told on the page."""
@@ -69,12 +69,16 @@ class StoryLine:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a job is. `done` of at most `most`; `left`: a sentence about the time, empty where nothing is known."""
+    """How far a job is. `done` of at most `most`; `left`: a sentence about the time, empty where nothing is known.
+
+    `short`: what is told aloud, which changes less often than `sentence`.
+    """
 
     done: int
     most: int
     sentence: str
     left: str
+    short: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +117,13 @@ def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event]) -
     """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
     job, waiting = stored.job, of_job(stored.job)
     state, reached = wording.state_of(stored), _reached(stored, events)
-    waits = "" if waiting is None else f" {text('cloud.job.waits_for', who=', '.join(waiting.who))}"
+    waits = "" if waiting is None else text("cloud.job.waits_for", who=", ".join(waiting.who))
     outcome, next_step = _ending(job)
     return JobView(
         stored=stored,
         mode=wording.mode_of(stored),
         state=state,
-        announcement=f"{state.text}. {outcome or reached.sentence}{waits}",
+        announcement=" ".join(part for part in (f"{state.text}.", outcome or reached.short, waits) if part),
         waiting=waiting,
         reached=reached,
         members=tuple(_member(job, agent) for agent in job.manifest.invited),
@@ -139,40 +143,38 @@ def _reached(stored: StoredJob, events: Sequence[Event]) -> Reached:
     job = stored.job
     if job.manifest.is_secret:
         return _reached_on_shares(job)
-    most = 1 if job.manifest.tally is not None else levels(terms_of(job.manifest))
+    if job.manifest.tally is not None:
+        told = text("cloud.job.one_round")
+        return Reached(int(job.state is CloudState.DONE), 1, told, "", told)
+    most = levels(terms_of(job.manifest))
     done = sum(event.kind == "level" for event in events) + (job.state is CloudState.DONE)
     if not events:
         done = job.round + (job.state is CloudState.DONE)
-    sentence = text("cloud.job.rounds_done", done=done, most=most)
-    begun = stored.started
-    if job.is_over or not done or begun is None or job.waiting_since is None:
-        return Reached(done, most, sentence, "")
-    left = (job.waiting_since - begun) / done * (most - done)
-    return Reached(done, most, sentence, text("cloud.job.left_at_most", time=duration_text(left)))
+    sentence, left, begun = text("cloud.job.rounds_done", done=done, most=most), "", stored.started
+    if not job.is_over and done and begun is not None:
+        seconds = (job.waiting_since - begun) / done * (most - done)
+        left = text("cloud.job.left_at_most", time=duration_text(seconds))
+    return Reached(done, most, sentence, left, text("cloud.job.rounds_short", done=done, most=most))
 
 
 def _reached_on_shares(job: Job) -> Reached:
-    reports = [
-        progress
-        for agent in _computing(job)
-        if (progress := job.members[agent].progress) is not None  # type: ignore[index]
-    ]
+    members = [job.members[AgentId(agent)] for agent in _computing(job)]
+    reports = [member.progress for member in members if member.progress is not None]
     if job.state is CloudState.DONE:
-        return Reached(1, 1, text("cloud.job.computed"), "")
+        told = text("cloud.job.computed")
+        return Reached(1, 1, told, "", told)
     if not reports:
-        return Reached(0, 1, text("cloud.job.not_computing"), "")
+        told = text("cloud.job.not_computing")
+        return Reached(0, 1, told, "", told)
     slowest = min(reports, key=lambda report: (report.layer, report.rounds))
-    layers = max(slowest.layers, 1)
-    sentence = text(
-        "cloud.job.computing", phase=slowest.phase, rounds=number_text(slowest.rounds), layer=_layer(slowest)
-    )
+    place = {"layer": slowest.layer, "layers": slowest.layers}
+    layer = text("cloud.job.layer", **place) if slowest.layer else ""
+    short = text("cloud.job.layer_short", **place) if slowest.layer else ""
+    rounds = number_text(slowest.rounds)
+    sentence = text("cloud.job.computing", phase=slowest.phase, rounds=rounds, layer=layer)
     known = [report.remaining_seconds for report in reports if report.remaining_seconds is not None]
     left = text("cloud.job.left_about", time=duration_text(max(known))) if known and not job.is_over else ""
-    return Reached(max(0, slowest.layer - 1), layers, sentence, left)
-
-
-def _layer(report: Progress) -> str:
-    return text("cloud.job.layer", layer=report.layer, layers=report.layers) if report.layers else ""
+    return Reached(max(0, slowest.layer - 1), max(slowest.layers, 1), sentence, left, short)
 
 
 def _computing(job: Job) -> list[str]:
@@ -180,7 +182,7 @@ def _computing(job: Job) -> list[str]:
 
 
 def _member(job: Job, agent: str) -> MemberLine:
-    member = job.members[agent]  # type: ignore[index]
+    member = job.members[AgentId(agent)]
     if member.declined is not None:
         reason = wording.code_in_words(member.declined)
         answer = Word(text("cloud.job.declined", reason=reason), wording.BAD)
@@ -194,7 +196,7 @@ def _member(job: Job, agent: str) -> MemberLine:
 
 def _now(job: Job, agent: str) -> Word:
     """How far a hospital is in what the job does now."""
-    member = job.members[agent]  # type: ignore[index]
+    member = job.members[AgentId(agent)]
     if job.roster and agent not in job.roster:
         return Word(text("cloud.job.left_out"), "quiet")
     if job.state is CloudState.DONE:
