@@ -24,6 +24,7 @@ from starlette.datastructures import URL, FormData
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.responses import RedirectResponse, Response
 
+from hospital_agent.pages.house import page
 from hospital_agent.pages.problems import PageProblem, problem_page
 from shared.hosts import is_loopback
 from shared.rng import random_bytes, random_token
@@ -150,7 +151,7 @@ def add_guards(app: FastAPI, door: Doorkeeper) -> None:
         response = _refusal(request, door) or await call_next(request)
         if not request.url.path.startswith(f"{ASSETS_PATH}/"):
             response.headers.update(HEADERS)
-            if is_new and COOKIE not in response.headers.get("set-cookie", ""):
+            if is_new and not _is_led_here(request) and COOKIE not in response.headers.get("set-cookie", ""):
                 set_cookie(request, response, cookie)
         return response
 
@@ -203,6 +204,8 @@ def _refusal(request: Request, door: Doorkeeper) -> Response | None:
         length = request.headers.get("content-length", "")
         if not (length.isdigit() and int(length) <= MAX_FORM_BYTES):
             return problem_page(request, 413, "too_large")
+    if _is_led_here(request):
+        return page(request, "lead_on.html", place=str(request.url.replace(scheme="", netloc="")))
     if visitor(request).is_in or path == SIGN_IN or path.startswith(f"{ASSETS_PATH}/"):
         return None
     place = URL(SIGN_IN)
@@ -224,6 +227,14 @@ def _is_own_page(request: Request) -> bool:
     if origin is None or (origin == "null" and site == "same-origin"):
         return True
     return URL(origin).netloc == request.headers.get("host", "") if origin != "null" else False
+
+
+def _is_led_here(request: Request) -> bool:
+    """Whether another site led the browser here, which then keeps strict cookies back: a new one would end its session.
+
+    It gets a page that leads on by itself; from there the cookie comes along.
+    """
+    return request.headers.get("sec-fetch-site") == "cross-site" and COOKIE not in request.cookies
 
 
 def _is_loopback_name(url: str) -> bool:

@@ -6,6 +6,7 @@ in the browser's store.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -28,6 +29,7 @@ from shared.wire.contract import ContractAttribute, DataContract
 
 CALLER: Final = "page"
 """Who asked, in the log of predictions."""
+_CODE: Final = re.compile(r"[0-9]{1,6}")
 MANY_VALUES: Final = 30
 """From here on a value is searched for, not picked from a list."""
 
@@ -135,7 +137,7 @@ def _record(answers: Answers, fields: Mapping[str, str]) -> dict[str, str]:
         given = fields.get(f"a{number}", "").strip()
         if not given:
             continue
-        is_code = _kind(attribute) == "pick" and given.isdigit() and int(given) < len(attribute.values)
+        is_code = _kind(attribute) == "pick" and _CODE.fullmatch(given) and int(given) < len(attribute.values)
         record[attribute.name] = attribute.values[int(given)] if is_code else given
     return record
 

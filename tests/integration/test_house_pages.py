@@ -265,6 +265,17 @@ def test_with_a_token_a_browser_signs_in_once_and_out_again(opened: Open) -> Non
         assert browser.http.get("/house/jobs").status_code == 303
 
 
+def test_a_link_of_another_site_ends_no_session(opened: Open) -> None:
+    with serving_pages(opened.folder, TOKEN) as url, Browser(url) as browser:
+        browser.post("/house/sign-in", "/house/sign-in", token=TOKEN)
+        led = httpx.get(f"{url}/house/jobs?x=1", headers={"Sec-Fetch-Site": "cross-site"})
+        assert led.status_code == 200
+        assert 'content="0; url=/house/jobs?x=1"' in led.text
+        assert "set-cookie" not in led.headers
+        assert opened.job not in led.text
+        assert "Jobs" in browser.get("/house/jobs")
+
+
 def test_a_wrong_token_is_not_guessed_on(opened: Open) -> None:
     with serving_pages(opened.folder, TOKEN) as url, Browser(url) as browser:
         for _ in range(5):
