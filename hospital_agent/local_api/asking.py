@@ -7,6 +7,7 @@ not plain goes through `Question`, which says what is wrong.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Coroutine, Sequence
 from decimal import Decimal
 from typing import Any, Final
@@ -35,6 +36,7 @@ _SMALL_BODY: Final = 20_000
 _PLAIN: Final = frozenset({str, int, float, Decimal, bool, type(None)})
 _MEMBERS: Final = frozenset({"record", "records", "model"})
 _LONGEST_KEY: Final = 200
+_WAIT: Final = re.compile(r"[0-9]{1,4}")
 
 
 class DirectRoute(APIRoute):
@@ -101,7 +103,7 @@ def shared_response(desk: Desk, question: SharedQuestion) -> Response:
 def wait_of(request: Request) -> float:
     """`wait`: seconds. Raises: RefusedError: no number from 0 to 60."""
     text = request.query_params.get("wait", "0")
-    if not text.isascii() or not text.isdecimal() or int(text) > MOST_WAIT_SECONDS:
+    if not _WAIT.fullmatch(text) or int(text) > MOST_WAIT_SECONDS:
         raise RefusedError(
             400, "malformed", f"wait: expected whole seconds from 0 to {MOST_WAIT_SECONDS:.0f}."
         )

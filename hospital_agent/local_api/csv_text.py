@@ -21,6 +21,8 @@ from shared.tree.answering import Answer
 CSV_TYPE: Final = "text/csv"
 BODY: Final = "body"
 _SAMPLE_LINES: Final = 200
+MAX_COLUMNS: Final = 10_000
+"""More than any study has attributes."""
 _COLUMNS: Final = (
     "record", "class", "probability", "low_95", "high_95", "covered", "missing", "path", "explanation",
 )  # fmt: skip
@@ -43,14 +45,15 @@ def read_csv(
     rows = csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote or '"', strict=True)
     try:
         header = _header(next(rows, []))
-        records = list(_records(rows, header, most))
+        used = [(place, name) for place, name in enumerate(header) if name in names]
+        records = list(_records(rows, len(header), used, most))
     except csv.Error as error:
         raise InputError(f"no CSV: {error}", where=f"{BODY}, line {rows.line_num}") from None
     if not records:
         raise InputError(
             "no records after the header", where=BODY, remedy="Give at least one line of values."
         )
-    return _of_study(records, header, names)
+    return records, _foreign(header, names)
 
 
 def write_csv(found: Sequence[Answer], head: Mapping[str, object]) -> str:
@@ -110,42 +113,53 @@ def _header(cells: Sequence[str]) -> list[str]:
         raise InputError(
             "a column without a name", where=f"{BODY}, line 1, column {empty}", remedy="Name all columns."
         )
-    twice = next((cell for place, cell in enumerate(header) if cell in header[:place]), None)
+    if len(header) > MAX_COLUMNS:
+        raise InputError(
+            f"more than {MAX_COLUMNS} columns", where=f"{BODY}, line 1", remedy="Leave out what is not asked."
+        )
+    seen: set[str] = set()
+    twice = next((cell for cell in header if _is_known(cell, seen)), None)
     if twice is not None:
         raise InputError("a column name repeats", where=f"{BODY}, line 1, column {twice[:200]!r}")
     return header
 
 
-def _records(rows: Iterable[list[str]], header: Sequence[str], most: int) -> Iterator[Record]:
+def _is_known(cell: str, seen: set[str]) -> bool:
+    """Whether it came before; from now on it did."""
+    known = cell in seen
+    seen.add(cell)
+    return known
+
+
+def _records(
+    rows: Iterable[list[str]], width: int, used: Sequence[tuple[int, str]], most: int
+) -> Iterator[Record]:
+    """Args: used: place and name of the columns that the study has; the others are not kept."""
     for number, row in enumerate(rows, start=1):
         if not any(row):
             continue
         if number > most:
             raise InputError(f"more than {most} records", where=BODY, remedy="Ask in several requests.")
-        if len(row) != len(header):
+        if len(row) != width:
             raise InputError(
-                f"expected {len(header)} fields as in the header, found {len(row)}",
+                f"expected {width} fields as in the header, found {len(row)}",
                 where=f"{BODY}, record {number}",
                 remedy="Quote fields that hold the delimiter.",
             )
-        yield dict(zip(header, (cell.strip() for cell in row), strict=True))
+        yield {name: row[place].strip() for place, name in used}
 
 
-def _of_study(
-    records: list[Record], header: Sequence[str], names: frozenset[str]
-) -> tuple[list[Record], list[str]]:
-    """Without the columns that the study does not use, where it has all that it uses: else one may be misspelt."""
+def _foreign(header: Sequence[str], names: frozenset[str]) -> list[str]:
+    """The columns that the study does not use, where all that it uses are there: else one may be misspelt."""
     foreign = [name for name in header if name not in names]
     absent = sorted(names.difference(header))
-    if not foreign:
-        return records, []
-    if absent:
+    if foreign and absent:
         raise InputError(
             f"the study has no attribute of that name, and {absent[0][:200]!r} is not among the columns",
             where=f"{BODY}, line 1, column {foreign[0][:200]!r}",
             remedy="Spell the header as the study does (GET /v1/models/{id}), or leave the column out.",
         )
-    return [{name: record[name] for name in header if name in names} for record in records], foreign
+    return foreign
 
 
 def _safe(text: str) -> str:
