@@ -9,6 +9,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -99,7 +100,8 @@ class Desk:
         Args: wanted: a name, a model's id or its beginning, `latest` or None for the newest. caller: for the log. key:
             what keeps a request with one version during a trial; None: the records themselves. in_study_words: the
             records need no data contract, such as those that a FHIR mapping made, whatever units are used here.
-        Raises: InputError: no such model, or as `Answers.document`. RefusedError: too many requests. StaysSharedError.
+        Raises: InputError: no such model, or as `Answers.document`. RefusedError: too many requests, or no log can be
+            written. StaysSharedError.
         """
         if self.rates is not None:
             self.rates.take(caller)
@@ -120,8 +122,7 @@ class Desk:
         self._count(answers, standing, read, found)
         if now is not None and now.candidate is not None and name is not None:
             self._compare(name, now, role, records, found, in_study_words=in_study_words)
-        if self.log is not None:
-            self.log.note(caller, answers.model.id, answers.head["tree_sha256"], role, len(found))
+        self._note(caller, answers, answers.head["tree_sha256"], role, len(found))
         head, text = self._head(answers, standing, name, role)
         return Asked(answers, head, text, found, role, name)
 
@@ -130,8 +131,7 @@ class Desk:
         if self.secret is None:
             raise InputError("no job can be started here", where=f"model {asked.answers.model.id}")
         question = self.secret.ask(asked.answers, asked.records, caller=caller)
-        if self.log is not None:
-            self.log.note(caller, asked.answers.model.id, None, "shared", len(asked.records))
+        self._note(caller, asked.answers, None, "shared", len(asked.records))
         return self.secret.look(question.id, wait) or question
 
     def shared_answer(self, question_id: str, wait: float) -> Question:
@@ -155,7 +155,8 @@ class Desk:
     def close(self) -> None:
         """Write what was counted."""
         if self.counters is not None:
-            self.counters.flush()
+            with suppress(OSError):  # a full disk loses the last seconds' counts, nothing else
+                self.counters.flush()
         if self.log is not None:
             self.log.close()
 
@@ -269,6 +270,20 @@ class Desk:
                 remedy="Restore the model from a backup, or pin it again after you have looked at it.",
             )
         return answers
+
+    def _note(self, caller: str, answers: Answers, tree_sha256: str | None, role: str, records: int) -> None:
+        """Raises: RefusedError: it cannot be noted, so it is not answered: somebody relies on the log being whole."""
+        if self.log is None:
+            return
+        try:
+            self.log.note(caller, answers.model.id, tree_sha256, role, records)
+        except OSError as error:
+            raise RefusedError(
+                503,
+                "not_noted",
+                f"The log of predictions cannot be written: {error.strerror or type(error).__name__}.",
+                remedy="Free space on the agent's disk, or set local.predictions_log = false.",
+            ) from None
 
     def _count(
         self, answers: Answers, standing: Standing, records: Sequence[Record], found: Sequence[Answer]

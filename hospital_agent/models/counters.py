@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -109,11 +110,12 @@ class Counters:
                 trial.pairs[pair] = trial.pairs.get(pair, 0) + 1
 
     def touch(self) -> None:
-        """Something was counted: write now and then."""
+        """Something was counted: write now and then. A full disk keeps nobody from an answer; it is tried again."""
         self._dirty = True
         now = self.clock()
         if not 0 <= now - self._written < WRITE_SECONDS:
-            self.flush()
+            with suppress(OSError):
+                self.flush()
 
     def flush(self) -> None:
         """Write, if something was counted since."""

@@ -132,7 +132,7 @@ class Names:
 
     folder: Path
     clock: Callable[[], float]
-    _known: tuple[int, Standing] | None = field(default=None, repr=False)
+    _known: tuple[tuple[int, int, int], Standing] | None = field(default=None, repr=False)
     _place: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -147,9 +147,11 @@ class Names:
     def read(self) -> Standing:
         """How things stand now. Raises: InputError: the file was damaged."""
         try:
-            stamp = os.stat(self._place).st_mtime_ns
+            now = os.stat(self._place)
         except FileNotFoundError:
             return Standing(b"\0" * _KEY_BYTES, {}, {}, {})
+        # The time alone would not do: two changes may fall into one tick of the file system's clock.
+        stamp = (now.st_mtime_ns, now.st_ino, now.st_size)
         if self._known is None or self._known[0] != stamp:
             self._known = (stamp, _read(self.path))
         return self._known[1]

@@ -38,7 +38,7 @@ class PredictionsLog:
         return self.folder / SERVING / LOG_FILE
 
     def note(self, caller: str, model: str, tree_sha256: str | None, role: str, records: int) -> None:
-        """One request that was answered."""
+        """One request that was answered. Raises: OSError: it cannot be written, such as on a full disk."""
         entry = {
             "time": round(self.clock(), 3),
             "caller": caller,
@@ -49,29 +49,32 @@ class PredictionsLog:
         }
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with self._lock:
-            if self._descriptor is None or self._size + len(line) > self.file_bytes:
-                self._open_next()
-            os.write(self._descriptor or 0, line)
-            self._size += len(line)
+            descriptor = self._descriptor
+            if descriptor is None or self._size + len(line) > self.file_bytes:
+                descriptor = self._open_next()
+            self._size += os.write(descriptor, line)
 
     def close(self) -> None:
         """Nothing is noted from now on."""
         with self._lock:
-            if self._descriptor is not None:
-                os.close(self._descriptor)
-                self._descriptor = None
+            self._close()
 
-    def _open_next(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
+    def _close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None  # first: the number may soon be another file's
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def _open_next(self) -> int:
+        self._close()
         make_private_folder(self.path.parent)
         if self.path.exists() and self.path.stat().st_size + 1024 > self.file_bytes:
             for number in range(FILES - 1, 0, -1):
                 older = self.path if number == 1 else _numbered(self.path, number - 1)
                 if older.exists():
                     older.replace(_numbered(self.path, number))
-        self._descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
-        self._size = os.fstat(self._descriptor).st_size
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+        self._descriptor, self._size = descriptor, os.fstat(descriptor).st_size
+        return descriptor
 
 
 def read_log(folder: Path, most: int) -> list[dict[str, Any]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import socket
 import time
 from collections.abc import Iterator
@@ -128,6 +130,7 @@ def test_csv_goes_in_and_out_as_files_are_read(local: TestClient, encoding: str,
         ("lumbar pain,nausea\n1,1\n1\n", "record 2"),
         (f"lumbar pain,nausea\n1,1\n1,1,{MARKER}\n", "record 2"),
         ("lumbar pain,\n1,1\n", "column 2"),
+        (",".join(map(str, range(200_000))) + "\n", "more than 10000 columns"),
     ],
 )
 def test_a_wrong_csv_is_told_by_line_and_column(local: TestClient, body: str, told: str) -> None:
@@ -288,6 +291,37 @@ def test_the_log_says_who_and_how_many_and_rotates(local: TestClient, house: Hou
     assert 2 <= len(files) <= 8
     assert all(file.stat().st_size <= 2000 and file.stat().st_mode & 0o077 == 0 for file in files)
     assert [entry["records"] for entry in read_log(house.folder, 5)] == [55, 56, 57, 58, 59]
+
+
+def test_a_full_disk_loses_counts_but_answers_nothing_unnoted(
+    local: TestClient, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, asked = f"/v1/models/{OLD.id}/predict", {"record": ILL}
+    house.desk.log = PredictionsLog(house.folder, house.clock, file_bytes=200)
+    descriptors = set(os.listdir("/proc/self/fd"))
+    house.now = 2000.0
+    with monkeypatch.context() as full:
+        full.setattr(os, "open", _full)
+        refused = [local.post(path, json=asked) for _ in range(3)]
+    assert {answer.status_code for answer in refused} == {503}
+    assert "No space left" in refused[0].json()["detail"]
+    house.now = 3000.0
+    assert [local.post(path, json=asked).status_code for _ in range(3)] == [200] * 3
+    assert len(read_log(house.folder, 10)) == 3
+    house.desk.close()
+    assert read_counters(house.folder)["models"][OLD.id]["records"] == 6
+    assert set(os.listdir("/proc/self/fd")) == descriptors
+
+
+def _full(*_arguments: object, **_named: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("wait", ["-1", "61", "9" * 5000, "\u0663", "1.5"])
+def test_a_wait_that_is_none_is_refused(local: TestClient, wait: str) -> None:
+    answer = local.post(f"/v1/models/{OLD.id}/predict", params={"wait": wait}, json={"record": ILL})
+    assert answer.status_code in (200, 400)  # nobody waits for a tree that is here
+    assert local.get(f"/v1/predictions/{'0' * 32}", params={"wait": wait}).status_code == 400
 
 
 def test_nothing_of_a_patient_stays_in_files_or_errors(local: TestClient, house: House) -> None:
