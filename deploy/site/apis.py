@@ -11,8 +11,8 @@ from typing import Any, cast
 _METHODS = ("get", "post", "put", "patch", "delete")
 
 
-def cloud_page() -> str:
-    """Of the cloud."""
+def cloud_reference() -> str:
+    """The operations of the cloud, as Markdown."""
     from cloud_service.app import create_app
     from cloud_service.service.services import Services
     from cloud_service.settings import Settings
@@ -20,30 +20,19 @@ def cloud_page() -> str:
     # A description needs settings and nothing that runs.
     still = SimpleNamespace(settings=Settings(folder=Path("cloud")), relay=None, tickets=None)
     document = create_app(cast(Services, still)).openapi()
-    about = (
-        "For people and their programs, and for agents. A running cloud shows the same at `/docs`, and for programs at "
-        "`/openapi.json`. People sign in with `POST /v1/sign-in` and send the token as `Authorization: Bearer …`. "
-        "Errors are [problem documents](../codes.md)."
-    )
-    return "\n".join(_page("The cloud's API", about, document))
+    return "\n".join(_reference(document))
 
 
-def agent_page() -> str:
-    """Of the hospital's local API."""
+def agent_reference() -> str:
+    """The operations of a hospital's local API, as Markdown."""
     from hospital_agent.local_api.app import create_app
     from hospital_agent.local_api.library import Library
 
     document = create_app(cast(Library, SimpleNamespace()), dict, None).openapi()
-    about = (
-        "Served by `privet agent run` on this machine only, by default at `127.0.0.1:8711`. With `local.token` set, "
-        "send it as `Authorization: Bearer …`. What clinical systems ask (`/cds-services`, FHIR) is in "
-        "[its guide](../guides/clinical-systems.md)."
-    )
-    return "\n".join(_page("The hospital's API", about, document))
+    return "\n".join(_reference(document))
 
 
-def _page(title: str, about: str, document: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"# {title}", "", about, "")
+def _reference(document: Mapping[str, Any]) -> Iterator[str]:
     groups: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
     for path, methods in document["paths"].items():
         for method in (name for name in _METHODS if name in methods):

@@ -25,6 +25,8 @@ PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "deploy/
 """Pages of the repository outside `docs` that the site takes in."""
 _LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s]+)\)")
 _INSERT = re.compile(r"^<!-- insert ([\w.-]+): (.+) -->$", re.MULTILINE)
+_MADE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
+_MAKERS = {"cloud_reference": apis.cloud_reference, "agent_reference": apis.agent_reference}
 _FENCED = re.compile(r"(^ *```.*?^ *```$)", re.MULTILINE | re.DOTALL)
 
 
@@ -32,7 +34,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Take in the pages of the repository, what they link to, and the pages made from the code."""
     made = {f"{PROJECT}/{name}": (ROOT / name).read_text(encoding="utf-8") for name in PAGES}
     made |= {f"{PROJECT}/{name}": (ROOT / name).read_text(encoding="utf-8") for name in _linked_files()}
-    made |= {"reference/cloud-api.md": apis.cloud_page(), "reference/agent-api.md": apis.agent_page()}
     made["adr/index.md"] = decisions_page()
     for uri, content in made.items():
         files.append(File.generated(config, uri, content=content))
@@ -43,6 +44,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Insert sections of other pages, lead links to where files lie in the site, and draw diagrams."""
     uri = page.file.src_uri
     text = _INSERT.sub(lambda found: section(found.group(1), found.group(2)), markdown)
+    text = _MADE.sub(lambda found: _MAKERS[found.group(1)](), text)
     parts = _FENCED.split(text)
     parts[::2] = [_LINK.sub(lambda found: _led(found, uri), part) for part in parts[::2]]
     return diagrams.drawn("".join(parts))
