@@ -32,7 +32,7 @@ from shared.tree.schema import Attribute
 _HOW_TO_VOTE: Final = (
     "A rule that names sections sends its record on to each of them, as heavily as the fraction says. Read a section",
     "from the top as well. The rule that holds there adds its records' share of each class, times all fractions on the",
-    "way, to the vote for that class; a rule of 0 records adds all to the class it names. The class with the most votes",
+    "way, to the vote for that class; a rule of 0 records adds all to the class it names. The class with most votes",
     "answers, of equal ones the first of {order}.",
 )
 
