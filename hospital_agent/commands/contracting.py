@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hospital_agent.records.profile.finding import Advice, Finding
     from hospital_agent.records.profile.profile import Profile
     from hospital_agent.records.source import ColumnReference
+    from shared.contract.code_lists import CodeList
     from shared.wire.contract import DataContract, MissingPolicy, Spelling
 
 _POLICIES: Final[Mapping[str, MissingPolicy]] = {
@@ -85,6 +86,10 @@ def draft(
     ] = None,
     values: Annotated[
         list[str] | None, _many("COLUMN=A,B,C", "A list of values that is public, rare ones included")
+    ] = None,
+    code_list: Annotated[
+        list[str] | None,
+        _many("COLUMN=FILE", "A published list of codes: a CSV, or a ValueSet of FHIR in JSON"),
     ] = None,
     other: Annotated[list[str] | None, _many("COLUMN=VALUE", "The value of all texts not listed")] = None,
     spelling: Annotated[
@@ -146,6 +151,7 @@ def draft(
         recode=pairs(recode, columns, "--recode"),
         prefixes=pairs(prefix, columns, "--prefix"),
         values=lists(values, columns, "--values"),
+        code_lists=_code_lists(code_list, values, columns),
         cuts=lists(cuts, columns, "--cuts"),
         ranges=lists(within, columns, "--range"),
         spelling={
@@ -312,6 +318,27 @@ def _names(text: str | None, columns: Sequence[str]) -> dict[str, str]:
             remedy="Give one for every column, parted by commas, the class and dropped columns included.",
         )
     return dict(zip(columns, names, strict=True))
+
+
+def _code_lists(
+    texts: Sequence[str] | None, values: Sequence[str] | None, columns: Columns
+) -> dict[str, CodeList]:
+    """What `--code-list` says. Raises: InputError: no such file, or no list, or --values for the same column."""
+    from shared.contract.code_lists import MAX_BYTES, read_code_list
+
+    named = one_each(texts, columns, "--code-list")
+    both = sorted({*named} & {*lists(values, columns, "--values")})
+    if both:
+        raise InputError(
+            "--values and --code-list both list its values", where=both[0], remedy="Leave out one."
+        )
+    remedy = "Name a CSV with the columns code and display, or a ValueSet of FHIR in JSON."
+    return {
+        column: read_code_list(
+            read_file(Path(file), max_bytes=MAX_BYTES, remedy=remedy), f"--code-list {file}"
+        )
+        for column, file in named.items()
+    }
 
 
 def policies_of(texts: Sequence[str] | None, columns: Columns) -> dict[str, MissingPolicy]:

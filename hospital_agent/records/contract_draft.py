@@ -15,9 +15,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from hospital_agent.records.code_listed import remark_on_strangers, spelling_by_list
 from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.profile import Profile
 from hospital_agent.records.remarks import MANY_VALUES
+from shared.contract.code_lists import CodeList
 from shared.contract.merging import order_of
 from shared.contract.spelling import as_spelled
 from shared.errors import InputError
@@ -25,6 +27,7 @@ from shared.ids import ID_PATTERN
 from shared.tree.numbers import UnknownValueError, decimal_text, parse_number
 from shared.wire.base import describe
 from shared.wire.contract import (
+    CodeListSource,
     ContractAttribute,
     ContractClass,
     ContractValue,
@@ -38,6 +41,8 @@ from shared.wire.contract import (
 _DIGITS: Final = 2
 """Of the ends of a range, so many digits are kept at most."""
 _COARSER: Final = (1, 2, 5, 10)
+_MEANING: Final = 500
+"""So many letters of a code's meaning are kept, as the contract takes them."""
 
 ByColumn = Mapping[str, Sequence[str]]
 
@@ -64,6 +69,7 @@ class Choices:
     missing_in: ByColumn = field(default_factory=dict)
     recode: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     values: ByColumn = field(default_factory=dict)
+    code_lists: Mapping[str, CodeList] = field(default_factory=dict)
     prefixes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     cuts: ByColumn = field(default_factory=dict)
     ranges: ByColumn = field(default_factory=dict)
@@ -155,6 +161,7 @@ def _attribute(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[s
         values=_values(facts, choices, floor, remarks),
         spelling=spelling,
         missing_policy=policy,
+        code_list=_source(facts, choices),
     )
 
 
@@ -168,7 +175,13 @@ def _class(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str])
         description=choices.descriptions.get(facts.name, ""),
         values=_values(facts, choices, floor, remarks),
         spelling=_spelling(facts, choices),
+        code_list=_source(facts, choices),
     )
+
+
+def _source(facts: ColumnFacts, choices: Choices) -> CodeListSource | None:
+    found = choices.code_lists.get(facts.name)
+    return None if found is None else found.source
 
 
 def _other_name(facts: ColumnFacts, choices: Choices) -> list[str]:
@@ -179,10 +192,14 @@ def _is_measured(facts: ColumnFacts, choices: Choices) -> bool:
     if facts.name in {*choices.cuts, *choices.ranges, *choices.numbers}:
         return True
     named = {*choices.categories, *choices.recode, *choices.values, *choices.other, *choices.prefixes}
+    named |= {*choices.code_lists}
     return facts.is_number and facts.different > MANY_VALUES and facts.name not in named
 
 
 def _spelling(facts: ColumnFacts, choices: Choices) -> Spelling:
+    listed = choices.code_lists.get(facts.name)
+    if facts.name not in choices.spelling and listed is not None:
+        return spelling_by_list(listed, is_number=facts.is_number)
     return choices.spelling.get(facts.name, "number" if facts.is_number else "exact")
 
 
@@ -196,12 +213,19 @@ def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
         form = as_spelled(text, spelling)
         value = recoded.get(form, form if spelling != "folded" else _first_written(facts, form))
         rows[value] = rows.get(value, 0) + count
-    public = [*choices.values.get(facts.name, facts.column.declared or ()), *recode.values()]
+    codes = choices.code_lists.get(facts.name)
+    meanings = {} if codes is None else {code.code: code.display for code in codes.codes}
+    said = [*meanings] if codes is not None else choices.values.get(facts.name, facts.column.declared or ())
+    public = [*said, *recode.values()]
     prefixes = choices.prefixes.get(facts.name, {})
     covered = tuple(prefixes)
     told = {value for value, count in rows.items() if count >= floor and not value.startswith(covered)}
     hidden = sum(count < floor and value not in public for value, count in rows.items())
     other = choices.other.get(facts.name)
+    if codes is not None:
+        told, hidden = set(), 0
+        if other is None:
+            remarks.extend(remark_on_strangers(name, rows, public, covered, spelling))
     if hidden and other is None:
         what = "1 value has" if hidden == 1 else f"{hidden} values have"
         remarks.append(
@@ -209,18 +233,21 @@ def _values(facts: ColumnFacts, choices: Choices, floor: int, remarks: list[str]
             "unless another hospital lists the value, it is public (--values), or --other takes it."
         )
     listed = list(dict.fromkeys([*public, *prefixes.values(), *sorted(told, key=order_of)]))
-    if not choices.values.get(facts.name) and facts.column.declared is None:
+    if not said:
         listed.sort(key=order_of)
     if other is not None:
         listed = [*(value for value in listed if value != other), other]
-    return [_value(value, recode, prefixes, is_other=value == other) for value in listed]
+    return [
+        _value(value, meanings.get(value, ""), recode, prefixes, is_other=value == other) for value in listed
+    ]
 
 
 def _value(
-    value: str, recode: Mapping[str, str], prefixes: Mapping[str, str], *, is_other: bool
+    value: str, meaning: str, recode: Mapping[str, str], prefixes: Mapping[str, str], *, is_other: bool
 ) -> ContractValue:
     return ContractValue(
         value=value,
+        meaning=meaning[:_MEANING],
         texts=sorted(old for old, new in recode.items() if new == value and old != value),
         prefixes=sorted(prefix for prefix, new in prefixes.items() if new == value),
         other=is_other,

@@ -16,6 +16,7 @@ from shared.contract.spelling import as_spelled, number_or_none
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text
 from shared.wire.contract import (
+    CodeListSource,
     ContractAttribute,
     ContractClass,
     ContractValue,
@@ -124,6 +125,7 @@ def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttrib
         missing_codes=sorted({code for draft in drafts for code in draft.missing_codes}),
         missing_policy=_policy(drafts, where),
         treat_as=treat_as.pop(),
+        code_list=_code_list(drafts, where),
     )
 
 
@@ -136,7 +138,29 @@ def _class(drafts: Sequence[ContractClass]) -> ContractClass:
         description=_agreed((draft.description for draft in drafts), "description", where, ""),
         values=_values([draft.values for draft in drafts], spelling, where),
         spelling=spelling,
+        code_list=_code_list(drafts, where),
     )
+
+
+def _code_list(
+    drafts: Sequence[ContractAttribute] | Sequence[ContractClass], where: str
+) -> CodeListSource | None:
+    """The list that all drafts have. Raises: DraftsDifferError: some have another, or none."""
+    sources = [draft.code_list for draft in drafts]
+    if any(source != sources[0] for source in sources):
+        raise DraftsDifferError(
+            "the drafts take its values from different code lists",
+            [_list_name(source) for source in sources],
+            where=where,
+            remedy="Draft again at all hospitals with --code-list and the same file.",
+        )
+    return sources[0] if sources else None
+
+
+def _list_name(source: CodeListSource | None) -> str:
+    if source is None:
+        return "none"
+    return f"{source.url or 'a list'} {source.version} (file {source.file_sha256[:16]})".replace("  ", " ")
 
 
 def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where: str) -> list[ContractValue]:

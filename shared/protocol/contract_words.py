@@ -27,10 +27,27 @@ def contract_words(contract: DataContract | None) -> list[str]:
     """One paragraph; none where the study has no contract."""
     if contract is None:
         return []
-    sentences = [*_recoded(contract), *_units(contract), *_ranges(contract), *_empty(contract)]
+    sentences = [
+        *_code_lists(contract),
+        *_recoded(contract),
+        *_units(contract),
+        *_ranges(contract),
+        *_empty(contract),
+    ]
     head = f"How records are read: by data contract {contract.name}, a part of this document."
     tail = "`privet data check` tells whether this hospital's records fit it."
     return [" ".join([head, *sentences, tail])]
+
+
+def _code_lists(contract: DataContract) -> Iterator[str]:
+    for owner in owners_of(contract):
+        if owner.code_list is not None:
+            source = owner.code_list
+            name = " ".join(filter(None, [source.url or "a published list", source.version]))
+            yield (
+                f"{owner.name} has the {len(owner.values)} values of a code list: {name} "
+                f"(file {source.file_sha256[:16]})."
+            )
 
 
 def _recoded(contract: DataContract) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.wire.base import Base64Url, DecimalText, Hex64, Id, WireModel, is_absent
+from shared.wire.base import Base64Url, DecimalText, Hex32, Hex64, Id, WireModel, is_absent
 from shared.wire.manifest import MAX_ATTRIBUTES, MAX_CLASSES, MAX_VALUES
 
 MAX_CONTRACT_BYTES: Final = 2**24
@@ -53,6 +53,15 @@ class ContractValue(WireModel):
     other: bool = Field(default=False, exclude_if=is_blank)
 
 
+class CodeListSource(WireModel):
+    """Where a column's values are from: a published list of codes. `file_sha256`: of the file as it was read, hex."""
+
+    url: Line = Field(default="", exclude_if=is_blank)
+    version: Text = Field(default="", exclude_if=is_blank)
+    systems: list[Line] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
+    file_sha256: Hex32
+
+
 class UnitConversion(WireModel):
     """From another unit to the attribute's: number times `factor` plus `offset`, then rounded to its decimals."""
 
@@ -74,7 +83,7 @@ class ContractAttribute(WireModel):
     (none, in the draft of a hospital that may tell none). A number has public `cuts`, or `decimals` with `minimum` and
     `maximum` where mode gain-ratio compares it as it is (`missing_as`: the number that an empty field then counts as);
     a number outside `minimum` to `maximum` is a fault. `missing_codes`: texts that stand for an empty field.
-    `conversions`: of numbers, from the units that single hospitals use.
+    `conversions`: of numbers, from the units that single hospitals use. `code_list`: where `values` are from.
     """
 
     name: Name
@@ -93,6 +102,7 @@ class ContractAttribute(WireModel):
     missing_codes: list[Text] = Field(default=[], max_length=MAX_TEXTS, exclude_if=is_blank)
     missing_policy: MissingPolicy = "refuse"
     treat_as: Annotated[TreatAs | None, Field(exclude_if=is_absent)] = None
+    code_list: Annotated[CodeListSource | None, Field(exclude_if=is_absent)] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -106,6 +116,10 @@ class ContractAttribute(WireModel):
             (
                 self.kind == "category" and bool(self.conversions),
                 "a category has no unit to convert",
+            ),
+            (
+                self.kind == "number" and self.code_list is not None,
+                "code_list: a number has no list of codes",
             ),
             (
                 self.kind == "number" and (bool(self.values) or self.spelling != "exact"),
@@ -135,6 +149,7 @@ class ContractClass(WireModel):
     description: Line = Field(default="", exclude_if=is_blank)
     values: Annotated[list[ContractValue], Field(min_length=1, max_length=MAX_CLASSES)]
     spelling: Spelling = "exact"
+    code_list: Annotated[CodeListSource | None, Field(exclude_if=is_absent)] = None
 
 
 class ExcludedColumn(WireModel):

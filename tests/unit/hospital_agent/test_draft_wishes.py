@@ -114,3 +114,26 @@ def test_drafts_that_differ_are_named_by_their_files(
     assert refused["where"] == "attribute 'pulse'"
     told = f"differ in kind: number in {files[0]}, {files[2]}; category in {files[1]}"
     assert told in refused["detail"]
+
+
+def test_a_code_list_is_the_values_of_its_column(
+    ward: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    codes, short, draft, lacking = (
+        tmp_path / name for name in ("codes.csv", "short.csv", "d.json", "l.json")
+    )
+    codes.write_text("code,display,version\nf,female,7\nm,male,7\nu,unknown,7\n")
+    made = asked(capsys, *draft_words(ward, "--drop", "pulse", "--code-list", f"sex={codes}"), draft)
+    assert made["remarks"] == []
+    (sex,) = json.loads(draft.read_text())["attributes"]
+    assert [(value["value"], value["meaning"]) for value in sex["values"]] == [
+        ("f", "female"), ("m", "male"), ("u", "unknown"),
+    ]  # fmt: skip
+    assert sex["code_list"]["version"] == "7"
+    asked(capsys, "check", draft, ward)
+    short.write_text("code\nf\n")
+    made = asked(capsys, *draft_words(ward, "--drop", "pulse", "--code-list", f"sex={short}"), lacking)
+    assert "sex: 1 text of the records is not on its code list" in made["remarks"][0]
+    asked(capsys, "check", lacking, ward, code=1)
+    both = draft_words(ward, "--code-list", f"sex={codes}", "--values", "sex=f,m")
+    assert "Leave out one" in asked(capsys, *both, tmp_path / "b.json", code=3)["remedy"]
