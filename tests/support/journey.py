@@ -29,6 +29,13 @@ PATIENT: Final = {"nausea": "1", "lumbar pain": "1", "urine pushing": "1"}
 _LINES: Final = "\n".join(f"{name}: 0, 1" for name in NAMES)
 _LIT: Final = "[...document.querySelectorAll('[role=treeitem].tree-lit')].map((item) => item.dataset.place)"
 _SHOWN: Final = "document.querySelectorAll('[role=treeitem]').length"
+_NOTE_CHANGES: Final = """() => {
+  window.changes = {};
+  document.body.addEventListener("htmx:beforeRequest", (event) => {
+    const cause = event.detail.requestConfig.triggeringEvent?.type ?? "clock";
+    window.changes[cause] = (window.changes[cause] ?? 0) + 1;
+  });
+}"""
 _JOB_SECONDS: Final = 240
 
 
@@ -176,24 +183,35 @@ class Journey:
         self.looks.at(tab, "14-job-new")
         tab.led_on_by(lambda: page.click("button[value=check]"))
         self.looks.at(tab, "15-job-check", weigh=False)
-        tab.led_on_by(lambda: page.click("button[value=start]"))
-        assert re.fullmatch(r"/jobs/[0-9a-f]+", tab.path), tab.path
-        self.job = tab.path.rpartition("/")[2]
+        with self.stage.silent(THREE[-1]):
+            tab.led_on_by(lambda: page.click("button[value=start]"))
+            assert re.fullmatch(r"/jobs/[0-9a-f]+", tab.path), tab.path
+            self.job = tab.path.rpartition("/")[2]
+            self._begin_to_watch()
+
+    def _begin_to_watch(self) -> None:
+        """While one hospital is silent: the page says for whom the job waits."""
+        page = self.coordinator.page
+        page.evaluate(_NOTE_CHANGES)
+        expect(page.locator("#now .panels")).to_contain_text(THREE[-1])
+        expect(page.locator("#now progress")).to_be_visible()
+        self.looks.at(self.coordinator, "16-job-waits", weigh=False)
 
     def watch_to_the_end(self) -> None:
         """The page changes by itself: it is never loaded again, and the stream tells it, not the clock."""
         page = self.coordinator.page
-        page.evaluate("window.notLoadedAgain = true")
-        page.evaluate(
-            "document.body.addEventListener('htmx:sseMessage', () => { window.told = (window.told || 0) + 1; })"
-        )
         done = page.locator(f"#now a[href='/jobs/{self.job}/result']")
         expect(done).to_be_visible(timeout=_JOB_SECONDS * 1000)
-        assert page.evaluate("window.notLoadedAgain") is True
-        assert page.evaluate("window.told") >= 1, "the stream told nothing"
-        self.looks.at(self.coordinator, "16-job-done", weigh=False)
+        changes = page.evaluate("window.changes")
+        assert changes is not None, "the page was loaded again"
+        assert changes["sse:changed"] >= 1, f"the stream told nothing: {changes}"
+        if self.looks.is_thorough:  # spoken aloud, though not at once
+            expect(page.locator("[role=status][data-announce-here]")).to_contain_text(
+                "finished", timeout=8000
+            )
+        self.looks.at(self.coordinator, "17-job-done", weigh=False)
         self.coordinator.led_on_by(done.click)
-        self.looks.at(self.coordinator, "17-result", weigh=False)
+        self.looks.at(self.coordinator, "18-result", weigh=False)
 
     def look_at_the_tree(self) -> None:
         """Collapse, hover, highlight, search; and the same by keys."""
@@ -211,7 +229,7 @@ class Journey:
         assert len(page.evaluate(_LIT)) >= 2
         page.fill("[data-tree-search] input", "both")
         expect(page.locator("[data-tree-hits]")).to_contain_text(" of ")
-        self.looks.at(tab, "18-tree")
+        self.looks.at(tab, "19-tree")
         self._walk_the_tree_by_keys(every)
 
     def _walk_the_tree_by_keys(self, every: int) -> None:
@@ -233,7 +251,7 @@ class Journey:
         page = self.analyst.page
         self._is_svg(self._saved(lambda: page.click("[data-tree-do=svg]")))
         self.analyst.go(f"{self.stage.cloud}/jobs/{self.job}/downloads")
-        self.looks.at(self.analyst, "19-downloads")
+        self.looks.at(self.analyst, "20-downloads")
         tree = json.loads(self._saved(lambda: page.click("a[href$='/downloads/json']")).read_text())
         assert all(word in json.dumps(tree) for word in (CLASSES[1], NAMES[1]))
         pmml = ElementTree.parse(self._saved(lambda: page.click("a[href$='/downloads/pmml']"))).getroot()
@@ -257,7 +275,7 @@ class Journey:
         for name, value in PATIENT.items():
             page.get_by_label(name, exact=True).select_option(label=value)
         tab.led_on_by(lambda: page.click(f"form[action*='/{self.job}/try'] button"))
-        self.looks.at(tab, "20-patient", weigh=False)
+        self.looks.at(tab, "21-patient", weigh=False)
         asked = httpx.post(f"{house}/v1/models/{self.job}/predict", json={"record": PATIENT}, trust_env=False)
         assert asked.status_code == 200, asked.text
         (answer,) = asked.json()["predictions"]

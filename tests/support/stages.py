@@ -14,14 +14,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from hospital_agent.people.stewards import Stewards
 from tests.support.browsing import PASSWORD
 from tests.support.clinic import CLASSES, NAMES, dealt
-from tests.support.federation import local_federation
+from tests.support.federation import Hospital, local_federation
 from tests.support.house import serving_pages
 from tests.support.programs import ROOT, Founded, Program, free_port, real_federation
 
@@ -39,11 +39,15 @@ allow_secret_modes = true
 
 @dataclass(frozen=True)
 class Stage:
-    """`cloud`, `houses`: base addresses, the houses' by hospital. `add_person`: name and role; all have `PASSWORD`."""
+    """`cloud`, `houses`: base addresses, the houses' by hospital. `add_person`: name and role; all have `PASSWORD`.
+
+    `silent`: while it lasts, a hospital's agent says nothing.
+    """
 
     cloud: str
     houses: Mapping[str, str]
     add_person: Callable[[str, str], object]
+    silent: Callable[[str], AbstractContextManager[object]]
 
 
 @contextmanager
@@ -58,7 +62,10 @@ def stage_in_threads(folder: Path) -> Iterator[Stage]:
             served[name] = houses.enter_context(serving_pages(hospital.folder)).rstrip("/")
         accounts = federation.cloud.services.people.accounts
         yield Stage(
-            federation.cloud.base_url, served, lambda name, role: accounts.add(name, PASSWORD, [role], None)
+            federation.cloud.base_url,
+            served,
+            lambda name, role: accounts.add(name, PASSWORD, [role], None),
+            lambda name: _stopped(federation.hospitals[name]),
         )
 
 
@@ -79,7 +86,15 @@ def stage_of_programs(founded: Founded, folder: Path) -> Iterator[Stage]:
             f"http://127.0.0.1:{federation.port}",
             houses,
             lambda name, role: _add_by_command(federation.cloud_folder, name, role),
+            lambda name: federation.agents[name].frozen(),
         )
+
+
+@contextmanager
+def _stopped(hospital: Hospital) -> Iterator[None]:
+    hospital.stop()
+    yield
+    hospital.start()
 
 
 def tables_of_clinic(folder: Path) -> dict[str, Path]:
@@ -117,6 +132,5 @@ def _is_open(agent: Program) -> bool:
 
 def _add_by_command(folder: Path, name: str, role: str) -> None:
     call = ["cloud", "person", "add", str(folder), "--name", name, "--role", role, "--password-stdin"]
-    subprocess.run(
-        [sys.executable, "-m", "privet", *call], input=f"{PASSWORD}\n", text=True, check=True, cwd=ROOT
-    )
+    program = [sys.executable, "-m", "privet", *call]
+    subprocess.run(program, input=f"{PASSWORD}\n", text=True, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
