@@ -7,6 +7,7 @@ the file of services names clients, every question needs a token of one of them;
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,12 +15,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.requests import HTTPConnection
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, HTTPConnection
 
 from hospital_agent.clinical.asked import (
     FEEDBACK_SCHEMA,
     QUESTION_SCHEMA,
-    Body,
     Feedback,
     HookRequest,
     as_feedback,
@@ -226,44 +227,50 @@ def routes(hooks: Hooks) -> APIRouter:
 
     @router.post(
         "/{service_id}",
-        responses=outcomes(400, 401, 403, 404, 412, 413, 422, 429, 503),
+        responses=outcomes(400, 401, 403, 404, 408, 412, 413, 422, 429, 503),
         openapi_extra=described(QUESTION_SCHEMA),
     )
-    def ask(service_id: str, request: Request, raw: Body) -> Response:
+    async def ask(service_id: str, request: Request) -> Response:
         """Cards for one patient."""
 
-        def answer() -> dict[str, Any]:
-            hooks.check(request)
+        def answer(raw: bytes) -> dict[str, Any]:
             return hooks.cards(hooks.service(service_id), as_request(parsed(raw)), request)
 
-        return _answered(hooks, request, answer)
+        return await _answered(hooks, request, answer)
 
     @router.post(
         "/{service_id}/feedback",
-        responses=outcomes(400, 401, 403, 404, 413),
+        responses=outcomes(400, 401, 403, 404, 408, 413, 503),
         openapi_extra=described(FEEDBACK_SCHEMA),
     )
-    def judge(service_id: str, request: Request, raw: Body) -> Response:
+    async def judge(service_id: str, request: Request) -> Response:
         """What became of cards: whether they were of use, and if not, the code of the reason."""
 
-        def answer() -> dict[str, Any]:
-            hooks.check(request)
+        def answer(raw: bytes) -> dict[str, Any]:
             hooks.judge(hooks.service(service_id), as_feedback(parsed(raw)))
             return {}
 
-        return _answered(hooks, request, answer)
+        return await _answered(hooks, request, answer)
 
     return router
 
 
-def _answered(hooks: Hooks, request: Request, answer: Callable[[], dict[str, Any]]) -> Response:
-    """JSON, or an OperationOutcome."""
+async def _answered(hooks: Hooks, request: Request, answer: Callable[[bytes], dict[str, Any]]) -> Response:
+    """JSON, or an OperationOutcome. Strangers' bodies are not read: many large ones would fill the memory."""
     headers = hooks.allowed(request)
     try:
-        return JSONResponse(answer(), headers=headers)
+        await run_in_threadpool(hooks.check, request)
+        raw = await request.body()
+        return JSONResponse(await run_in_threadpool(answer, raw), headers=headers)
+    except ClientDisconnect:
+        return outcome(408, "The body did not arrive in time.", **headers)
     except ClinicalError as error:
         return outcome(error.status, error.detail, **headers)
     except RefusedError as error:
         return outcome(error.status, error.detail, **headers, **error.headers)
     except InputError as error:
         return outcome(422, str(error), **headers)
+    except sqlite3.Error:
+        return outcome(
+            503, "The agent cannot keep its list of cards and tokens now; its disk may be full.", **headers
+        )

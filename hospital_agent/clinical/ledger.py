@@ -19,6 +19,8 @@ from hospital_agent.files import PRIVATE
 LEDGER_FILE: Final = "clinical.sqlite3"
 KEPT_SECONDS: Final = 400 * 86_400
 MAX_CARDS: Final = 1_000_000
+_FORGOTTEN_AT_ONCE: Final = 10_000
+"""Of the oldest, where there are more than the most."""
 _TABLES: Final = """
 CREATE TABLE IF NOT EXISTS cards (
     uuid TEXT PRIMARY KEY, service TEXT NOT NULL, model TEXT NOT NULL, covered INTEGER NOT NULL, at INTEGER NOT NULL
@@ -37,7 +39,13 @@ class Ledger:
     """The file, for one program; its threads take turns."""
 
     connection: sqlite3.Connection = field(repr=False)
+    most: int = MAX_CARDS
+    _cards: int = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def __post_init__(self) -> None:
+        """Count what is there: every card is counted from now on."""
+        (self._cards,) = self.connection.execute("SELECT count(*) FROM cards").fetchone()
 
     @classmethod
     def open(cls, folder: Path) -> Ledger:
@@ -64,12 +72,25 @@ class Ledger:
         with self._lock:
             # What a power cut loses here is a card that nobody can say anything of: no reason to wait for the disk.
             self.connection.execute("PRAGMA synchronous = NORMAL")
-            self.connection.execute("DELETE FROM cards WHERE at < ?", (now - KEPT_SECONDS,))
-            self.connection.execute("DELETE FROM feedback WHERE at < ?", (now - KEPT_SECONDS,))
-            self.connection.execute(
-                "INSERT INTO cards VALUES (?, ?, ?, ?, ?)", (uuid, service, model, covered, now)
-            )
-            self.connection.execute("PRAGMA synchronous = FULL")
+            try:
+                self._forget(now)
+                self.connection.execute(
+                    "INSERT INTO cards VALUES (?, ?, ?, ?, ?)", (uuid, service, model, covered, now)
+                )
+                self._cards += 1
+            finally:  # tokens do wait for it, also after a disk was full
+                self.connection.execute("PRAGMA synchronous = FULL")
+
+    def _forget(self, now: int) -> None:
+        old = self.connection.execute("DELETE FROM cards WHERE at < ?", (now - KEPT_SECONDS,)).rowcount
+        self.connection.execute("DELETE FROM feedback WHERE at < ?", (now - KEPT_SECONDS,))
+        if self._cards - old >= self.most:
+            old += self.connection.execute(
+                "DELETE FROM cards WHERE uuid IN (SELECT uuid FROM cards ORDER BY at LIMIT ?)",
+                (min(self.most, _FORGOTTEN_AT_ONCE),),
+            ).rowcount
+            self.connection.execute("DELETE FROM feedback WHERE card NOT IN (SELECT uuid FROM cards)")
+        self._cards -= old
 
     def judge(self, service: str, card: str, outcome: str, reason: str, *, now: int) -> bool:
         """What became of a card; its last word counts. False: this service gave no such card."""

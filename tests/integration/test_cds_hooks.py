@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import socket
+import sqlite3
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,6 +24,7 @@ from starlette.testclient import TestClient
 
 from hospital_agent import clinical
 from hospital_agent.clinical.cards import escaped
+from hospital_agent.clinical.ledger import LEDGER_FILE, Ledger
 from hospital_agent.clinical.paths import path_compiler
 from hospital_agent.clinical_settings import ClinicalSection
 from hospital_agent.local_api import Library, create_app, serving
@@ -407,6 +410,34 @@ def test_a_token_without_a_signature_is_refused(closed_ward: Ward) -> None:
     for text in (f"{unsigned}.{claims}.", f"{header}.{claims}.", "x", "a.b.c", "..", "é.b.c"):
         headers = {b"authorization": f"Bearer {text}".encode()}
         check_outcome(closed_ward.client.post(VIEW, json=ward.question(), headers=headers), 401)
+
+
+def test_the_body_of_a_stranger_is_not_waited_for(tmp_path: Path) -> None:
+    ward = opened(tmp_path, clients=True)
+    head = (
+        f"POST {VIEW} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a.b.c\r\nContent-Length: 10000000\r\n\r\n"
+    )
+    with serving(ward.client.app, LocalSection(port=0)) as url:  # type: ignore[arg-type]
+        host, _, port = url.removeprefix("http://").rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as caller:
+            caller.sendall(head.encode())
+            assert caller.recv(1000).startswith(b"HTTP/1.1 401")
+
+
+def test_the_list_of_cards_is_bounded_and_a_full_disk_is_said(tmp_path: Path) -> None:
+    ledger = Ledger.open(tmp_path)
+    ledger.most = 4
+    for number in range(10):
+        ledger.issue(f"card {number}", "s", "m", covered=True, now=number)
+        ledger.judge("s", f"card {number}", "accepted", "", now=number)
+    (told,) = ledger.summary()
+    assert told["cards"] <= ledger.most
+    assert told["accepted"] == told["cards"]
+    assert told["last"] == 9
+    ward = opened(tmp_path / "ward")
+    full = sqlite3.connect(f"file:{tmp_path}/ward/{LEDGER_FILE}?mode=rw", uri=True)
+    full.execute("DROP TABLE cards")
+    check_outcome(ward.ask(), 503, "disk")
 
 
 def test_browsers_of_configured_origins_only(open_ward: Ward, closed_ward: Ward) -> None:
