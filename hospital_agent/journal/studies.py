@@ -144,14 +144,24 @@ def note_begun(journal: Journal, study_id: str) -> None:
     journal.connection.execute("UPDATE studies SET begun = begun + 1 WHERE study = ?", (study_id,))
 
 
-def answer(journal: Journal, changed: StudyEntry, raw: bytes, *, person: str = "") -> None:
-    """A person's answer to a document, with the signed bytes for the cloud. Args: person: for the own log alone."""
+def answer(journal: Journal, seen: StudyEntry, changed: StudyEntry, raw: bytes, *, person: str = "") -> None:
+    """A person's answer to a document, with the signed bytes for the cloud.
+
+    Args: seen: the entry that the person has looked at. person: for the own log alone.
+    Raises: InputError: another person has answered it since.
+    """
     said_by = {"person": person} if person else {}
     with journal.transaction():
-        journal.connection.execute(
-            "UPDATE studies SET answer = ?, code = ?, reason = ?, answered = ? WHERE study = ?",
-            (changed.answer.value, changed.code, changed.reason, changed.answered, changed.study),
+        done = journal.connection.execute(
+            "UPDATE studies SET answer = ?, code = ?, reason = ?, answered = ? WHERE study = ? AND answered = ?",
+            (changed.answer.value, changed.code, changed.reason, changed.answered, seen.study, seen.answered),
         )
+        if done.rowcount != 1:
+            raise InputError(
+                "somebody has answered it meanwhile",
+                where=f"study {seen.study}",
+                remedy="Look at the study again, and answer it as it is now.",
+            )
         _send(journal, changed.study, WordKind.ANSWER, raw)
         journal.record(
             f"study_{changed.answer.value}",

@@ -50,7 +50,7 @@ class StudyAnswers:
         """Sign and journal an answer; the entry after it.
 
         Args: code: the kind of reason of a no. person: who says it, for this hospital's own log.
-        Raises: InputError: the reason is not one short line.
+        Raises: InputError: the reason is not one short line, or somebody has answered since `entry` was read.
         """
         if len(reason) > REASON_CHARACTERS or not is_plain_line(reason):
             raise InputError(
@@ -76,7 +76,7 @@ class StudyAnswers:
             answered=moment,
         )
         raw = sign_answer(signed, self.keyring.identity).canonical()
-        kept.answer(self.journal, changed, raw, person=person)
+        kept.answer(self.journal, entry, changed, raw, person=person)
         return changed
 
     def consent(self, entry: StudyEntry, without_sha256: str) -> None:

@@ -16,6 +16,7 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.journal import Journal, studies
 from hospital_agent.journal.studies import StudyEntry, StudyState
 from hospital_agent.policy import Policy
+from shared.errors import InputError
 from shared.ids import CLOUD, AgentId
 from shared.protocol.governing import sign_study
 from tests.support.studies import CREATED, document, job_of
@@ -112,3 +113,15 @@ def test_who_decides(office: Office, approval: Any, state: StudyState, decided: 
 
 def test_a_study_without_a_document_is_asked_about(office: Office) -> None:
     assert not is_decided(office, job_of(PARTIES, STUDY, study_sha256=None))
+
+
+def test_of_two_people_at_once_only_the_first_is_heard(office: Office) -> None:
+    show(office)
+    seen = studies.find(office.journal, STUDY.id)
+    yes = replace(seen, answer=StudyState.APPROVED, answered=CREATED + 1)
+    no = replace(seen, answer=StudyState.DECLINED, answered=CREATED + 2)
+    studies.answer(office.journal, seen, yes, b"yes")
+    with pytest.raises(InputError, match="meanwhile"):
+        studies.answer(office.journal, seen, no, b"no")
+    assert studies.find(office.journal, seen.study).answer is StudyState.APPROVED
+    assert [word.raw for word in studies.words_to_send(office.journal)] == [b"yes"]
