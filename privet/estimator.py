@@ -111,9 +111,11 @@ class PrivetTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         for row, shares in votes.items():
             labels[row] = shares.index(max(shares))
         if (labels < 0).any():
-            row = int(np.argmax(labels < 0)) + 1
+            row = int(np.argmax(labels < 0))
+            asked = self.walk_.asked_at(int(places[row]))
             raise ValueError(
-                f"record {row}: no usable value for what is asked, and the tree keeps no class for that"
+                f"record {row + 1}: no usable value of attribute {asked!r}, and the tree keeps no class for that. "
+                "Give a value that its schema lists, or leave the record out."
             )
         return np.asarray(self.classes_[labels])
 

@@ -93,6 +93,11 @@ class TreeWalk:
             at[walking] = self._jumps[self._offset[here] + branch]
         return at
 
+    def asked_at(self, place: int) -> str:
+        """The name of the attribute that a place asks; empty at a leaf."""
+        attribute = self.subject.places[place].attribute
+        return "" if attribute is None else self.subject.schema.attributes[attribute].name
+
     def votes(self, codes: Sequence[Codes], places: Places) -> dict[int, tuple[Fraction, ...]]:
         """Of the rows whose answer is that of all branches of their place: the share of each class, by row."""
         if not self._votes.any():

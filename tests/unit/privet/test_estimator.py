@@ -179,6 +179,13 @@ def test_no_number_where_one_is_due(wrong: Any) -> None:
     assert "warm" not in str(refused.value)
 
 
+def test_a_record_without_an_answer_is_told_with_its_attribute() -> None:
+    silent = estimator("class", Tree(Split(0, (Leaf(0), Leaf(1), Leaf(2)))))
+    records = pd.DataFrame({"pain": ["no", None], "temperature": [36.0, 36.0], "dose": [1, 1]})
+    with pytest.raises(ValueError, match=r"record 2: no usable value of attribute 'pain'.*leave the record"):
+        silent.predict(records)
+
+
 def test_only_what_the_study_shows() -> None:
     shown = {name: estimator(name) for name in ("class", "probability", "counts")}
     assert [hasattr(each, "predict_proba") for each in shown.values()] == [False, False, True]
