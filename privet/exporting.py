@@ -44,16 +44,28 @@ def export(
             stream.write(content)
     except FileExistsError:
         raise InputError("it exists already", where=str(output), remedy="Name another file.") from None
+    reading = reading_of(subject, form) or _unknown_reading(subject)
     document = {
         "format": form,
         "file": str(output),
         "bytes": len(content),
         "tree_sha256": subject.tree_sha256,
         "disclosure": subject.disclosure,
-        "records": reading_of(subject, form),
+        "records": reading,
     }
     lines = [f"The tree is written to {output} as {form}: {FORMATS[form].purpose}."]
-    return Report(document, "\n".join([*lines, *filter(None, [reading_of(subject, form)])]))
+    return Report(document, "\n".join([*lines, *filter(None, [reading])]))
+
+
+def _unknown_reading(subject: Subject) -> str | None:
+    """Of a tree as a cloud publishes it, which does not tell whether the study has a data contract."""
+    if subject.origin.version:
+        return None
+    return (
+        "N.B. This file tells nothing of how the study reads records. Where the study has a data contract, other "
+        "spellings, codes for missing and units are answered wrongly: export the tree at a hospital, with "
+        "`privet agent export --format json`, or recode the records first, with `privet data recode`."
+    )
 
 
 def read_subject(file: Path) -> Subject:

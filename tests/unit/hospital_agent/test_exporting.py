@@ -85,6 +85,17 @@ def test_it_answers_as_the_model(agent: Path, tmp_path: Path, capsys: pytest.Cap
     assert (told[0], told[2]) == (expected.label, (expected.probability,))
 
 
+def test_a_published_tree_says_that_it_does_not_tell_how_records_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, file = model_of(PARTIES), tmp_path / "published.json"
+    tree = json.loads(model.shown_tree.canonical())
+    published = {"tree_sha256": model.shown_tree.sha256, "tree": tree, "schema": model.schema.to_json()}
+    file.write_text(json.dumps(published))
+    done = command(capsys, "export", file, "--format", "rules", "-o", tmp_path / "tree.txt")
+    assert "tells nothing of how the study reads records" in done["records"]
+
+
 def test_a_file_that_is_there_stays(agent: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "tree.json"
     command(capsys, "agent", "export", agent, job_of(agent), "--format", "json", "-o", out)
