@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.contracting import read_contract, read_json
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import write_file
+from hospital_agent.files import write_file, write_new
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -71,7 +71,12 @@ def sign(
     agent: Annotated[
         Path, typer.Option(metavar="DIR", help="The folder of the agent that signs.", file_okay=False)
     ],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where it goes.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A new file to write; without it, CONTRACT is replaced."
+        ),
+    ] = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Tell who signed it, in place of signing it.")
     ] = False,
@@ -99,7 +104,10 @@ def sign(
     own = load_settings(agent).id
     signed = sign_contract(read_contract(contract), own, keyring.identity, certificate.der)
     path = contract if out is None else out
-    write_file(path, (signed.model_dump_json(by_alias=True, indent=1) + "\n").encode())
+    write = (
+        write_file if path == contract else write_new
+    )  # in its own place it is replaced, elsewhere nothing is
+    write(path, (signed.model_dump_json(by_alias=True, indent=1) + "\n").encode())
     document = {"hospital": own, "sha256": signed.contract.sha256, "contract": str(path)}
     return Report(document, f"Signed as {own}: {path}. Contract {signed.contract.sha256}")
 

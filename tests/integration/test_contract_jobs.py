@@ -261,6 +261,7 @@ def test_a_hospital_signs_a_draft_and_another_sees_who_did(
     made = data(capsys, "sign", contract, "--agent", federation.hospitals["h1"].folder, "-o", signed)
     seen = data(capsys, "sign", signed, "--verify", "--agent", federation.hospitals["h2"].folder)
     assert (seen["hospital"], seen["sha256"]) == ("h1", made["sha256"])
+    data(capsys, "sign", contract, "--agent", federation.hospitals["h2"].folder, "-o", signed, code=3)
     data(capsys, "merge", signed, contract, "-o", tmp_path / "merged.json")
     assert "h1" not in (tmp_path / "merged.json").read_text()
     document = json.loads(signed.read_text())
