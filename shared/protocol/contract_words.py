@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -16,6 +17,8 @@ from shared.wire.contract import (
 
 _MANY: Final = 12
 """Of a list, so many are told."""
+_CUT: Final = re.compile(r" and [0-9]+ more\b")
+_WHOLE: Final = "Lists that are cut short here are whole in `privet agent studies show FOLDER STUDY --json`."
 _FATE: Final[dict[MissingPolicy, str]] = {
     "category": "a value of their own",
     "refuse": "refused: such a record keeps the hospital out of a job",
@@ -36,6 +39,8 @@ def contract_words(contract: DataContract | None) -> list[str]:
     ]
     head = f"How records are read: by data contract {contract.name}, a part of this document."
     tail = "`privet data check` tells whether this hospital's records fit it."
+    if any(_CUT.search(sentence) for sentence in sentences):
+        tail = f"{_WHOLE} {tail}"
     return [" ".join([head, *sentences, tail])]
 
 

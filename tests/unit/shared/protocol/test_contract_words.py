@@ -66,6 +66,15 @@ def test_all_that_is_done_to_texts_is_told() -> None:
         assert told in text
 
 
+def test_a_list_that_is_cut_short_says_where_it_is_whole() -> None:
+    values = [{"value": "heart", "prefixes": [f"I{n}" for n in range(15)]}, {"value": "other", "other": True}]
+    changed = {**CONTRACT, "attributes": [{**CONTRACT["attributes"][0], "values": values}]}
+    (text,) = contract_words(contract_of(changed, "contract"))
+    assert "I11 and 3 more counts as heart" in text
+    assert "whole in `privet agent studies show FOLDER STUDY --json`" in text
+    assert "cut short" not in contract_words(contract_of(CONTRACT, "contract"))[0]
+
+
 def test_a_study_without_a_contract_reads_as_before() -> None:
     assert contract_words(None) == []
     assert not any(
