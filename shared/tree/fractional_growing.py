@@ -61,6 +61,10 @@ class FractionalGrowth(LevelGrowth):
     state: bytes = field(repr=False)
     frontier: tuple[PartedNode, ...] = field(repr=False)
     history: Levels = field(repr=False)
+    _asked: list[dict[Conjunction, OpenNode]] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
+    """The open populations once they were worked out: they are asked for several times in a round."""
 
     @classmethod
     def start(cls, schema: Schema, rules: GrowthRules, mh: bytes) -> FractionalGrowth:
@@ -110,7 +114,7 @@ class FractionalGrowth(LevelGrowth):
             history=(*self.history, level),
         )
         # Two nodes may know other numbers of one population: said now, not when the next round asks.
-        open_populations(self.schema, grown.frontier, self.rules)
+        grown._populations()
         return grown
 
     def to_json(self) -> dict[str, Any]:
@@ -154,7 +158,9 @@ class FractionalGrowth(LevelGrowth):
         return True
 
     def _populations(self) -> dict[Conjunction, OpenNode]:
-        return open_populations(self.schema, self.frontier, self.rules)
+        if not self._asked:
+            self._asked.append(open_populations(self.schema, self.frontier, self.rules))
+        return self._asked[0]
 
     def _many_values(self, weighted: Sequence[tuple[Mapping[int, WeightedTable], int]]) -> int | None:
         """Of criterion c45: from how many branches on an attribute does not count in the average gain."""
