@@ -104,7 +104,10 @@ class Question:
 
 
 def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
-    """The document. Raises: InputError: the rules contradict themselves, or name a hospital that is not there."""
+    """The document.
+
+    Raises: InputError: the rules contradict themselves, or name a hospital that is not there, or no job could ever run.
+    """
     said = {field.name: getattr(rules, field.name) for field in fields(rules)}
     chosen = {name: value for name, value in said.items() if value is not None}
     defaults = dict(_OPEN if question.synthetic else _SAFE)
@@ -123,6 +126,7 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
     if rules.max_depth == NO_LIMIT:
         chosen["max_depth"] = None
     profiles = sorted(set(chosen["profiles"]))
+    _check_numbers(question.schema, profiles)
     chosen |= {
         "profiles": profiles,
         "criteria": sorted(set(rules.criteria or _criteria_of(profiles))),
@@ -148,6 +152,19 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
         raise InputError(
             describe(error), where="study", remedy="Change the rule, or leave it out for its default."
         ) from None
+
+
+def _check_numbers(schema: SchemaSpec, profiles: Sequence[str]) -> None:
+    """A study cannot be changed once it is there. Raises: InputError: numbers that only mode gain-ratio compares."""
+    measured = [attribute.name for attribute in schema.attributes if attribute.numeric is not None]
+    if measured and "secret-gainratio" not in profiles:
+        more = f" and {len(measured) - 1} more" if len(measured) > 1 else ""
+        raise InputError(
+            f"attribute {measured[0]!r}{more}: a number without cut points, which no job of these profiles can use "
+            f"({', '.join(profiles)})",
+            where="schema",
+            remedy="Give it cut points (privet data grid, or draft --cuts), or allow profile secret-gainratio.",
+        )
 
 
 def _criteria_of(profiles: Sequence[str]) -> set[Criterion]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -20,10 +21,14 @@ HOSPITALS = ("h1", "h2", "h3", "h4")
 
 
 def made(
-    rules: StudyRules | None = None, *, synthetic: bool = False, key_mode: Any = "shared"
+    rules: StudyRules | None = None,
+    *,
+    synthetic: bool = False,
+    key_mode: Any = "shared",
+    schema: Mapping[str, Any] = SCHEMA,
 ) -> StudyDocument:
-    schema = SchemaSpec.model_validate(SCHEMA)
-    question = Question("study", "who is ill?", schema, False, "counts", synthetic)
+    spec = SchemaSpec.model_validate(schema)
+    question = Question("study", "who is ill?", spec, False, "counts", synthetic)
     return draft(question, rules or StudyRules(), Frame("ab" * 32, HOSPITALS, key_mode, 100, 200))
 
 
@@ -34,6 +39,15 @@ def test_what_nobody_said_is_safe() -> None:
     assert (document.max_depth, document.max_shrinks, document.max_jobs) == (12, 1, 20)
     assert (document.created, document.expires, document.key_mode) == (100, 200, "shared")
     assert made(key_mode="threshold").key_mode == "threshold"
+
+
+def test_a_study_whose_numbers_no_job_could_use_is_not_made() -> None:
+    numbers = {"minimum": "0", "maximum": "9", "decimals": 0}
+    schema = {"attributes": [{"name": "pulse", "values": [], "numeric": numbers}], "class": SCHEMA["class"]}
+    with pytest.raises(InputError, match=r"'pulse': a number without cut points.*hardened.*privet data grid"):
+        made(schema=schema)
+    assert made(StudyRules(profiles=["secret-gainratio"], compute_parties=HOSPITALS[:3]), schema=schema)
+    assert made(synthetic=True, schema=schema)
 
 
 def test_test_data_is_open() -> None:
