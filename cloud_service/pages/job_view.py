@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from cloud_service.job_texts import standing
 from cloud_service.pages import wording
+from cloud_service.pages.job_times import PhaseLine, RoundLine, phases_of, round_of, rounds_of
 from cloud_service.pages.wording import Word
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
@@ -34,18 +35,6 @@ class MemberLine:
     answer: Word
     now: Word
     standing: str
-
-
-@dataclass(frozen=True, slots=True)
-class RoundLine:
-    """A round by the clock. `seconds`: by part, None where it has not come to it; `nodes`: still open after it."""
-
-    number: int
-    slots: str
-    contributing: str
-    adding: str
-    deciding: str
-    nodes: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +82,7 @@ class JobView:
     reached: Reached
     members: tuple[MemberLine, ...]
     rounds: tuple[RoundLine, ...]
+    phases: tuple[PhaseLine, ...]
     costs: tuple[CostLine, ...]
     sent: str
     adding: str
@@ -127,11 +117,12 @@ def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event]) -
         waiting=waiting,
         reached=reached,
         members=tuple(_member(job, agent) for agent in job.manifest.invited),
-        rounds=tuple(_rounds(events)),
+        rounds=tuple(rounds_of(events)),
+        phases=tuple(phases_of(events)),
         costs=tuple(_cost(cost) for cost in costs if not cost.kind.startswith("cpu:")),
         sent=size_text(sum(cost.amount for cost in costs if not cost.kind.startswith("cpu:"))),
         adding=_adding(costs),
-        story=tuple(_story(event) for event in reversed(events[-STORY_LENGTH:])),
+        story=tuple(story_line(event) for event in reversed(events[-STORY_LENGTH:])),
         rules=_rules(job),
         outcome=outcome,
         next_step=next_step,
@@ -218,38 +209,6 @@ def _now(job: Job, agent: str) -> Word:
     return Word(text(f"cloud.job.{name}_missing"), wording.WAIT)
 
 
-def _rounds(events: Sequence[Event]) -> list[RoundLine]:
-    """Times by part, from the story. A round that began anew counts from its last beginning."""
-    moments: dict[int, dict[str, Event]] = {}
-    number = 0
-    for event in events:
-        number = int(event.data.get("round", number))
-        if event.kind == "round_open":
-            moments[number] = {}
-        if event.kind in ("round_open", "contributed", "aggregate", "level"):
-            moments.setdefault(number, {})[event.kind] = event
-        elif event.kind == "done" and moments:
-            moments[max(moments)]["level"] = event
-    return [_round(number, found) for number, found in sorted(moments.items())]
-
-
-def _round(number: int, found: Mapping[str, Event]) -> RoundLine:
-    def between(first: str, then: str) -> str:
-        if first not in found or then not in found:
-            return ""
-        return duration_text(max(0, found[then].time - found[first].time))
-
-    opened, level = found.get("round_open"), found.get("level")
-    return RoundLine(
-        number=number,
-        slots="" if opened is None else number_text(int(opened.data.get("slots", 0))),
-        contributing=between("round_open", "contributed") if "aggregate" in found else "",
-        adding=between("contributed", "aggregate"),
-        deciding=between("aggregate", "level"),
-        nodes="" if level is None else number_text(int(level.data.get("nodes", 0))),
-    )
-
-
 def _cost(cost: Cost) -> CostLine:
     way, _, kind = cost.kind.partition(":")
     name = f"cloud.job.message.{kind}"
@@ -267,11 +226,14 @@ def _adding(costs: Sequence[Cost]) -> str:
     return f"{spent / 1e3:.0f} ms" if spent else ""
 
 
-def _story(event: Event) -> StoryLine:
+def story_line(event: Event) -> StoryLine:
+    """One event in a sentence."""
     name = f"cloud.job.story.{event.kind}"
     if name not in texts():
         return StoryLine(event.time, event.kind, event.kind.replace("_", " "))
     places = {key: _told(key, value) for key, value in event.data.items()}
+    if "round" in event.data:
+        places["round"] = str(round_of(event, 0))
     return StoryLine(event.time, event.kind, text(name, **{**_PLACES, **places}))
 
 
