@@ -43,6 +43,7 @@ from shared.rng import random_bytes
 PREFIX: Final = "/cds-services"
 _CORS_SECONDS: Final = "600"
 _UUID_BYTES: Final = 16
+_OF_BROWSERS: Final = (b"origin", b"sec-fetch-site")
 _CODE: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
 """What is kept of a reason: a code, never words, which may name a patient."""
 
@@ -167,7 +168,7 @@ class Hooks:
 
     def _usual(self, connection: HTTPConnection, origin: str) -> Response | str:
         if origin in self.origins:
-            headers = [pair for pair in connection.scope["headers"] if pair[0] != b"origin"]
+            headers = [pair for pair in connection.scope["headers"] if pair[0] not in _OF_BROWSERS]
             connection = HTTPConnection({**connection.scope, "headers": headers})
         decided: Response | str = self.desk.app.state.gate.usual(connection)
         if isinstance(decided, str):

@@ -75,7 +75,14 @@ def knows(connection: HTTPConnection, token: str) -> bool:
 
 
 def from_here(connection: HTTPConnection) -> bool:
-    """Whether Host, and Origin if a browser sent one, name this machine."""
+    """Whether Host, and Origin if a browser sent one, name this machine; a link on another site may lead here.
+
+    A picture or a script of another site brings no Origin. It could not read an answer, but would learn whether there
+    is one, and so which studies this hospital takes part in.
+    """
+    site, dest = connection.headers.get("sec-fetch-site"), connection.headers.get("sec-fetch-dest")
+    if site == "cross-site" and dest != "document":
+        return False
     named = [f"//{connection.headers.get('host', '')}", *connection.headers.getlist("origin")]
     return all(map(_names_this_machine, named))
 

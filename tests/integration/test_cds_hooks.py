@@ -448,7 +448,8 @@ def test_browsers_of_configured_origins_only(open_ward: Ward, closed_ward: Ward)
         answer = one.client.options(VIEW, headers={"origin": "https://evil.example", **asked})
         assert answer.status_code == 403
         assert "access-control-allow-origin" not in answer.headers
-    check_cards(open_ward.ask(headers={"origin": ORIGIN}).json())
+    from_page = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty"}
+    check_cards(open_ward.ask(headers={"origin": ORIGIN} | from_page).json())
     check_outcome(open_ward.ask(headers={"origin": "https://evil.example"}), 403)
     check_outcome(open_ward.ask(headers={"host": "evil.example"}), 403)
     check_outcome(closed_ward.ask(headers=signed() | {"origin": "https://evil.example"}), 403)

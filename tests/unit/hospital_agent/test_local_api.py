@@ -148,6 +148,24 @@ def test_this_machine_may_be_named_in_every_way(local: TestClient, host: str) ->
     assert local.get("/status", headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("site", "dest", "status"),
+    [
+        ("cross-site", "image", 403),
+        ("cross-site", "script", 403),
+        ("cross-site", "iframe", 403),
+        ("cross-site", "document", 200),
+        ("none", "document", 200),
+        ("same-origin", "empty", 200),
+    ],
+)
+def test_another_site_may_lead_here_but_not_find_out_what_is_here(
+    local: TestClient, site: str, dest: str, status: int
+) -> None:
+    headers = {"sec-fetch-site": site, "sec-fetch-dest": dest}
+    assert local.get("/v1/models", headers=headers).status_code == status
+
+
 def test_who_knows_the_token_may_use_any_name(shelf: Shelf) -> None:
     with TestClient(create_app(Library(shelf), dict, TOKEN), base_url="http://agent.example") as client:
         assert client.get("/status", headers={"authorization": f"Bearer {TOKEN}"}).status_code == 200
