@@ -180,7 +180,7 @@ class Desk:
         if self.counters is None:
             return {}
         with self.counters.lock:
-            return {"model": answers.model.id, "tree_sha256": answers.model.tree_sha256, **watch.document()}
+            return {"model": answers.model.id, "tree_sha256": answers.model.tree_sha256, **watch.told()}
 
     def drift_states(self) -> list[str]:
         """For metrics: the word for every model that was asked since the start."""

@@ -33,6 +33,9 @@ FIRST_WINDOW: Final = 500
 """Records that become the yardstick where the training's distribution is not known."""
 CELL_FLOOR: Final = 5
 """Cells with fewer records than this are not told."""
+TOLD_EVERY: Final = 20
+"""Counts are told as they stood when at least so many more records had come, else who looks before and after a question
+would read the patient off the difference."""
 
 State = Literal["stable", "watch", "shifted", "too few records", "gathering a baseline"]
 STATES: Final[tuple[State, ...]] = ("shifted", "watch", "stable", "too few records", "gathering a baseline")
@@ -112,6 +115,8 @@ class Watch:
     attributes: tuple[_Watched, ...] = field(repr=False)
     classes: Gauge
     records: int = 0
+    _told: dict[str, Any] | None = field(default=None, repr=False)
+    _told_at: int = 0
 
     @classmethod
     def of(
@@ -168,8 +173,16 @@ class Watch:
         """The classes first, then the attributes."""
         return [self.classes, *(entry.gauge for entry in self.attributes)]
 
+    def told(self) -> dict[str, Any]:
+        """What other programs are shown: `document`, in steps of `TOLD_EVERY` records; before the first no counts."""
+        if 0 < self.records < TOLD_EVERY:
+            return _without_counts(self.document())
+        if self._told is None or self.records - self._told_at >= TOLD_EVERY:
+            self._told, self._told_at = self.document(), self.records
+        return self._told
+
     def document(self) -> dict[str, Any]:
-        """As people and programs are shown it."""
+        """How it stands now."""
         classes, attributes = self.classes.document(), [entry.gauge.document() for entry in self.attributes]
         return {
             "since": self.since,
@@ -249,6 +262,17 @@ class _Watched:
         except InputError:
             return other
         return empty if number is None else bisect_left(self.points, number)
+
+
+def _without_counts(document: dict[str, Any]) -> dict[str, Any]:
+    def bare(gauge: dict[str, Any]) -> dict[str, Any]:
+        cells = [cell | {"records": None} for cell in gauge["cells"]]
+        return gauge | {"psi": None, "psi_by_chance": None, "cells": cells}
+
+    return document | {
+        "classes": bare(document["classes"]),
+        "attributes": [bare(gauge) for gauge in document["attributes"]],
+    }
 
 
 def worst(states: Iterable[State]) -> State:

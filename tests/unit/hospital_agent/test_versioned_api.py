@@ -254,6 +254,32 @@ def test_small_cells_are_not_told(local: TestClient) -> None:
     assert not found & {1, 2, 3, 4}
 
 
+def test_no_single_patient_is_read_off_the_counters(local: TestClient, house: House) -> None:
+    def looked() -> list[list[int | None]]:
+        drift = local.get(f"/v1/models/{OLD.id}/drift").json()
+        gauges = [drift["classes"], *drift["attributes"]]
+        return [[gauge["psi"], *(cell["records"] for cell in gauge["cells"])] for gauge in gauges]
+
+    def asked(record: dict[str, int]) -> None:
+        local.post(f"/v1/models/{OLD.id}/predict", json={"record": record})
+
+    asked(ILL)
+    assert {count for counts in looked() for count in counts} == {None}
+    for _ in range(29):
+        asked(WELL)
+    before = looked()
+    assert {30, 29} & {count for counts in before for count in counts}
+    asked(ILL)
+    assert looked() == before
+    for _ in range(19):
+        asked(WELL)
+    assert looked() != before
+    house.now += 60
+    house.names.count_since(OLD.id, int(house.now))
+    asked(ILL)
+    assert {count for counts in looked() for count in counts} == {None}
+
+
 def test_the_card_tells_its_limits_as_json_and_as_a_page(local: TestClient, house: House) -> None:
     house.names.describe(OLD.id, "Second opinion on <adults> | only.")
     card = local.get(f"/v1/models/{OLD.id}/card").json()
