@@ -13,6 +13,7 @@ from cloud_service.pages.wording import Word
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
 from shared.advice.words import duration_text, number_text, size_text
+from shared.errors import JobCode
 from shared.ids import AgentId
 from shared.protocol.disclosure import levels, terms_of
 from shared.protocol.growing_words import growing_words
@@ -262,6 +263,11 @@ def _ending(job: Job) -> tuple[str, str]:
         return text(f"cloud.job.done_{kind}"), text(f"cloud.job.next.done_{kind}")
     if not job.is_over:
         return "", ""
+    refused = sorted(member.id for member in job.members.values() if member.declined is not None)
+    if job.failure is JobCode.DEADLINE and refused and not job.roster:
+        # The code stands for every invitation that found too few; here they were asked, and said no.
+        hospitals = ", ".join(refused)
+        return text("cloud.ended.declined", hospitals=hospitals), text("cloud.ended.ask_why")
     code = str(job.failure or "")
     name = f"cloud.job.next.{code}"
     next_step = text(name if name in texts() else "cloud.job.next.other")
