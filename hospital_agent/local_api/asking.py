@@ -20,15 +20,15 @@ from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from hospital_agent.local_api.csv_text import CSV_TYPE, read_csv, write_csv
+from hospital_agent.local_api.csv_text import read_csv
 from hospital_agent.local_api.desk import Asked, Desk, StaysSharedError
 from hospital_agent.local_api.problems import RefusedError, problem
 from hospital_agent.local_api.questions import MAX_RECORDS, Question
 from hospital_agent.local_api.secret_desk import MOST_WAIT_SECONDS
 from hospital_agent.models import Record
 from hospital_agent.models.questions import Question as SharedQuestion
+from shared.protocol.csv_records import CSV_TYPE, JSON_TYPE, charset_of, wants_csv, write_answers
 
-JSON_TYPE: Final = "application/json"
 REQUEST_ID: Final = "x-request-id"
 _FEW: Final = 50
 """Records that are answered on the spot; more go to a thread, so that others need not wait."""
@@ -76,7 +76,7 @@ def respond(request: Request, desk: Desk, model_id: str | None, body: bytes) -> 
     ignored: list[str] = []
     if kind.strip().lower() == CSV_TYPE:
         names = desk.find(model_id).names
-        records, ignored = read_csv(body, names, MAX_RECORDS, _charset(parameters))
+        records, ignored = read_csv(body, names, MAX_RECORDS, charset_of(parameters))
     else:
         records, named = read_question(body)
         model_id = named if model_id is None else _one_model(model_id, named)
@@ -164,26 +164,11 @@ def _one_model(asked: str, named: str | None) -> str:
 def _written(request: Request, asked: Asked, ignored: list[str]) -> Response:
     # The tree's version stands in headers too, for callers that keep no bodies.
     headers = {"x-model": asked.answers.model.id, "x-model-role": asked.role, "cache-control": "no-store"}
-    if _wants_csv(request.headers.get("accept", "")):
+    if wants_csv(request.headers.get("accept", "")):
         if ignored:
             headers["x-ignored-columns"] = str(len(ignored))
-        return Response(write_csv(asked.found, asked.head), headers=headers, media_type=CSV_TYPE)
+        return Response(write_answers(asked.found, asked.head), headers=headers, media_type=CSV_TYPE)
     text = asked.text()
     if ignored:
         text = f'{text[:-1]}, "ignored_columns": {json.dumps(ignored, ensure_ascii=False)}}}'
     return Response(text.encode(), headers=headers, media_type=JSON_TYPE)
-
-
-def _wants_csv(accept: str) -> bool:
-    if not accept or accept == "*/*":
-        return False
-    kinds = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
-    return CSV_TYPE in kinds and (JSON_TYPE not in kinds or kinds.index(CSV_TYPE) < kinds.index(JSON_TYPE))
-
-
-def _charset(parameters: str) -> str | None:
-    for part in parameters.split(";"):
-        name, _, value = part.partition("=")
-        if name.strip().lower() == "charset":
-            return value.strip().strip('"') or None
-    return None
