@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
@@ -10,23 +12,29 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ValidationError
 
 from cloud_service.api.answers import json_answer
-from cloud_service.api.body import read_body
+from cloud_service.api.body import read_body, read_bytes
 from cloud_service.api.caller import Use, may
 from cloud_service.api.problems import responses
-from cloud_service.service.asking import answer_text, published_card
+from cloud_service.service.asking import Published, published_card
 from cloud_service.service.permissions import Caller, Permission
 from shared.errors import ErrorCode, InputError, PeerError
+from shared.protocol.csv_records import BODY, CSV_TYPE, charset_of, read_records, wants_csv, write_answers
 from shared.protocol.model_card import card_markdown
-from shared.wire.predicting import PredictionAnswer, Question
+from shared.tree.prediction import Value
+from shared.wire.predicting import EXAMPLE_CSV, MAX_RECORDS, PredictionAnswer, Question
 
 router = APIRouter(tags=["people"])
 MAX_QUESTION_BYTES: Final = 2**22
+_DELIMITERS: Final = (",", ";", "\t")
 _MARKDOWN: Final = "text/markdown"
 _CARD: Final = {"application/json": {}, _MARKDOWN: {"schema": {"type": "string"}}}
 
 
-async def question_body(request: Request) -> Question:
-    """The body, its numbers with all their digits, because a threshold may be one digit away."""
+async def question_body(request: Request) -> Question | str:
+    """The body: JSON, its numbers with all their digits, because a threshold may be one digit away; or a CSV's text."""
+    kind, _, parameters = request.headers.get("content-type", "").partition(";")
+    if kind.strip().lower() == CSV_TYPE:
+        return _decoded(await read_bytes(request, CSV_TYPE, MAX_QUESTION_BYTES), charset_of(parameters))
     raw = await read_body(request, MAX_QUESTION_BYTES)
     try:
         document = json.loads(raw, parse_float=Decimal)
@@ -42,17 +50,33 @@ async def question_body(request: Request) -> Question:
         ) from None
 
 
+def _decoded(raw: bytes, charset: str | None) -> str:
+    if charset is None or charset.lower() in ("utf-8", "utf8", "us-ascii"):
+        with suppress(UnicodeDecodeError):
+            return raw.decode().removeprefix("\ufeff")
+    raise InputError(
+        "not UTF-8", where=BODY, remedy="Save the CSV as UTF-8; the hospitals' agents read others."
+    )
+
+
 @router.post(
     "/v1/models/{job_id}/predict",
     summary="Ask a published tree",
     openapi_extra={
         "requestBody": {
             "required": True,
-            "content": {"application/json": {"schema": Question.model_json_schema()}},
+            "content": {
+                "application/json": {"schema": Question.model_json_schema()},
+                CSV_TYPE: {"schema": {"type": "string"}, "example": EXAMPLE_CSV},
+            },
         }
     },
     responses={
-        200: {"description": "One prediction a record, in their order", "model": PredictionAnswer},
+        200: {
+            "description": "One prediction a record, in their order",
+            "model": PredictionAnswer,
+            "content": {CSV_TYPE: {"schema": {"type": "string"}}},
+        },
         **responses(400, 401, 403, 404, 413, 422, 429, 503),
     },
     response_class=Response,
@@ -62,16 +86,43 @@ def predict(
     services: Use,
     _caller: Annotated[Caller, Depends(may(Permission.TREES_READ))],
     job_id: str,
-    asked: Annotated[Question, Depends(question_body)],
+    asked: Annotated[Question | str, Depends(question_body)],
 ) -> Response:
     """Class, path in words and what was missing of each record. For patients ask the hospital's own agent instead.
 
-    The model is the job that the path names; only where the study publishes its tree, and without counts.
+    The model is the job that the path names; only where the study publishes its tree, and without counts. Records come
+    as JSON or as CSV (UTF-8) with a header; `Accept: text/csv` is answered in CSV.
     """
+    published = Published.of(services.results, job_id)
+    records, ignored = _records(published, job_id, asked)
+    found = published.answers(records)
+    if wants_csv(request.headers.get("accept", "")):
+        return Response(
+            write_answers(found, published.head), media_type=CSV_TYPE, headers={"Cache-Control": "no-store"}
+        )
+    return json_answer(request, published.text(found, ignored).encode())
+
+
+def _records(
+    published: Published, job_id: str, asked: Question | str
+) -> tuple[Sequence[Mapping[str, Value]], Sequence[str]]:
+    """What is asked about, and columns of a CSV that the study does not use."""
+    if isinstance(asked, str):
+        delimiter = _delimiter(asked, published.names)
+        return read_records(asked, delimiter, '"', published.names, MAX_RECORDS, "GET /v1/jobs/{id}/tree")
     if asked.model not in (None, job_id):
         raise InputError("the path and the body name two models", where="model", remedy="Leave it out.")
-    records = asked.records if asked.records is not None else [asked.record or {}]
-    return json_answer(request, answer_text(services.results, job_id, records).encode())
+    return (asked.records if asked.records is not None else [asked.record or {}]), ()
+
+
+def _delimiter(table: str, names: frozenset[str]) -> str:
+    """That by which the header falls apart into most of the study's names."""
+    header = table.partition("\n")[0]
+
+    def known(delimiter: str) -> int:
+        return sum(cell.strip(' \r"') in names for cell in header.split(delimiter))
+
+    return max(_DELIMITERS, key=known)
 
 
 @router.get(

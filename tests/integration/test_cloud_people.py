@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import threading
 import time
@@ -309,6 +311,47 @@ def test_tree_only_where_the_study_publishes_it(cloud: CloudUnderTest, done: dic
     assert (card["hospitals"], card["records"], card["tree_sha256"]) == (list(NAMES), None, done["tree"])
     problem(cloud.people.get(f"/v1/models/{done['study']}/card"), 403, "not_published")
     assert "counts" not in json.dumps(tree)
+
+
+def test_a_published_tree_answers_tables_as_it_answers_records(
+    cloud: CloudUnderTest, done: dict[str, str]
+) -> None:
+    address = f"/v1/models/{done['public']}/predict"
+    header, lines = [*ATTRIBUTES, "ward"], ["1", "1", "1", "1", "1", "7"]
+    told = cloud.people.post(address, json={"record": dict(zip(ATTRIBUTES, "11111", strict=True))}).json()[
+        "predictions"
+    ]
+    for delimiter in ",;\t":
+        table = "\ufeff" + "\r\n".join(delimiter.join(cells) for cells in (header, lines))
+        answer = cloud.people.post(address, content=table, headers={"content-type": "text/csv"}).json()
+        assert (answer["predictions"], answer["ignored_columns"]) == (told, ["ward"])
+    answer = cloud.people.post(
+        address, content=table, headers={"content-type": "text/csv; charset=utf-8", "accept": "text/csv"}
+    )
+    (line,) = csv.DictReader(io.StringIO(answer.text))
+    assert (line["class"], line["tree_sha256"], line["probability"]) == ("both", done["tree"], "")
+    assert (line["path"], answer.headers["cache-control"]) == (told[0]["path"], "no-store")
+
+
+@pytest.mark.parametrize(
+    ("table", "kind", "said"),
+    [
+        (b"", "", "a column without a name"),
+        (b"nausea,wrong\n1,planted", "", "column 'wrong'"),
+        (b"nausea\n1\n1,planted", "", "record 2"),
+        ("nausea\nplant\u00e9".encode("latin-1"), "", "not UTF-8"),
+        (b"nausea\nplanted", "; charset=utf-16", "not UTF-8"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_refused_without_a_value(
+    cloud: CloudUnderTest, done: dict[str, str], table: bytes, kind: str, said: str
+) -> None:
+    answer = cloud.people.post(
+        f"/v1/models/{done['public']}/predict", content=table, headers={"content-type": f"text/csv{kind}"}
+    )
+    detail = problem(answer, 422, "invalid_input")
+    assert said in detail
+    assert "plant" not in detail
 
 
 @pytest.mark.usefixtures("every_log_line")
