@@ -25,7 +25,9 @@ from shared.web.texts import text
 
 _NOTE: Final = re.compile(r"\s*\((in order|may be missing)\)\s*$")
 _CUT: Final = re.compile(r"cut at\s+(.+)")
-_NUMBERS: Final = re.compile(r"numbers\s+(\S+)\s+to\s+(\S+?)(?:\s*,\s*(\d+)\s+decimals?)?")
+_NUMBERS: Final = re.compile(r"numbers\s+(\S+)\s+to\s+(\S+?)(?:\s*,\s*(\d{1,9})\s+decimals?)?")
+_LONGEST_NAME: Final = 500
+"""With what is said behind it: expressions that look for that from every blank on are slow on long lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ def from_lines(lines: str, class_name: str, class_labels: str) -> Described:
 def _attribute(line: str, number: int) -> Attribute:
     where = text("cloud.plan.fault.line", number=number)
     name, colon, rest = line.partition(":")
+    if len(name) > _LONGEST_NAME:
+        raise InputError(text("cloud.plan.fault.form"), where=where)
     notes = []
     while (note := _NOTE.search(name)) is not None:
         notes.append(note[1])
@@ -100,5 +104,8 @@ def _listed(rest: str) -> list[str]:
     """Texts between commas; one with a comma stands in double quotes."""
     if not rest.strip():
         return []
-    (row,) = csv.reader([rest.replace("\n", " ")], skipinitialspace=True)
+    try:
+        (row,) = csv.reader([rest.replace("\n", " ")], skipinitialspace=True)
+    except csv.Error:  # a value longer than any may be
+        raise InputError(text("cloud.plan.fault.form")) from None
     return [value.strip() for value in row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -58,3 +59,20 @@ def test_a_line_that_cannot_be_read(lines: str, says: str) -> None:
 def test_a_file_that_is_none_of_them(raw: str) -> None:
     with pytest.raises(InputError):
         from_file(raw)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "a" + " " * 100_000 + "b: no, yes",
+        "a" + "(in order)" * 40_000 + ": no, yes",
+        f"a: numbers 0 to 1, {'9' * 5000} decimals",
+        'a: "' + "x" * 200_000,
+    ],
+    ids=["blanks", "notes", "digits", "quote"],
+)
+def test_a_line_made_to_take_long_is_refused_at_once(line: str) -> None:
+    began = time.thread_time()
+    with pytest.raises(InputError):
+        typed(line)
+    assert time.thread_time() - began < 1
