@@ -5,10 +5,9 @@ Only what `/v1/jobs/{job}/tree` gives: names, no counts, which only the hospital
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Response
 
@@ -20,7 +19,7 @@ from cloud_service.pages.wording import JobLine, job_line
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import NotPublishedError, UnknownThingError
 from cloud_service.store.jobs import StoredJob
-from shared.export import FormatName
+from shared.export.files import FILES, form_named
 from shared.export.subject import Origin, Subject
 from shared.ids import HEX_16_PATTERN
 from shared.protocol.states import CloudState
@@ -34,17 +33,6 @@ Reader = Annotated[Page, Depends(page_may(Permission.TREES_READ))]
 RULES_SHOWN: Final = 500
 _COMPARED: Final = 30
 PARTINGS_SHOWN: Final = 200
-_FILES: Final[Mapping[FormatName, tuple[str, str]]] = {
-    "json": ("json", "application/json"),
-    "pmml": ("pmml", "application/xml"),
-    "onnx": ("onnx", "application/octet-stream"),
-    "sklearn": ("sklearn.json", "application/json"),
-    "rules": ("txt", "text/plain"),
-    "dot": ("dot", "text/vnd.graphviz"),
-    "svg": ("svg", "image/svg+xml"),
-    "python": ("py", "text/x-python"),
-}
-"""Ending and media type by form."""
 
 
 @router.get("/jobs/{job_id}/tree")
@@ -85,20 +73,20 @@ def downloads(page: Reader, job_id: str) -> Response:
 
     stored = page.services.jobs.get(job_id)
     subject = _subject(page, stored)
-    forms = [(name, reading_of(subject, name) or "") for name in get_args(FormatName)]
+    forms = [(name, reading_of(subject, name) or "") for name in FILES]
     return show(page, "finished_downloads.html", stored, "downloads", forms=forms)
 
 
 @router.get("/jobs/{job_id}/downloads/{form}")
 def download(page: Reader, job_id: str, form: Annotated[str, Path(pattern="^[a-z]{1,20}$")]) -> Response:
     """The tree as a file."""
-    from shared.export.formats import FORMATS, render
+    from shared.export.formats import render
 
-    chosen = next((name for name in FORMATS if name == form), None)
+    chosen = form_named(form)
     if chosen is None:
         raise UnknownThingError("there is no such form of a tree")
     subject = _subject(page, page.services.jobs.get(job_id))
-    ending, media_type = _FILES[chosen]
+    ending, media_type = FILES[chosen]
     return file_of(render(subject, chosen), f"tree-{subject.tree_sha256[:12]}.{ending}", media_type)
 
 

@@ -13,6 +13,7 @@ from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
 from hospital_agent.journal import studies as kept
 from hospital_agent.keyring import Keyring
+from hospital_agent.pages.downloads import file_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import JobRow, job_row
@@ -168,13 +169,13 @@ def _file(house: House, job: str, name: str) -> Response:
         entry = _entry(journal, job)
         if name == "log":
             written = signed_log(journal, Keyring.open(house.folder), job)
-            return _download(written.content, f"log-{house.own}-{job}.jsonl", "application/jsonl")
+            return file_of(written.content, f"log-{house.own}-{job}.jsonl", "application/jsonl")
         ledgers = ledgers_of(journal, entry, house.own)
     document = _ledger_document(entry, *ledgers)
     if name == "ledger.html":
-        return _download(ledger_page(document, keeper=house.own).encode(), f"ledger-{job}.html", "text/html")
+        return file_of(ledger_page(document, keeper=house.own).encode(), f"ledger-{job}.html", "text/html")
     if name == "ledger.json":
-        return _download(json.dumps(document, indent=2).encode(), f"ledger-{job}.json", "application/json")
+        return file_of(json.dumps(document, indent=2).encode(), f"ledger-{job}.json", "application/json")
     raise PageProblem(404, "not_found")
 
 
@@ -187,8 +188,3 @@ def _ledger_document(entry: JobEntry, forecast: Ledger, fact: Ledger) -> dict[st
         "fact": fact.to_json(),
         "own": {"sent_bytes": dict(entry.tally.sent), "received_bytes": dict(entry.tally.received)},
     }
-
-
-def _download(content: bytes, name: str, media_type: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=media_type, headers=headers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -12,27 +12,16 @@ from hospital_agent.journal import studies
 from hospital_agent.models import Model, description, summary
 from hospital_agent.models.card import card_markdown
 from hospital_agent.models.subjects import subject_of
+from hospital_agent.pages.downloads import file_of
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.model_facts import facts_of, report_html
 from hospital_agent.pages.problems import PageProblem
 from shared.errors import InputError
-from shared.export import FormatName
+from shared.export.files import FILES, form_named
 from shared.web.tree_view import TreeView
 
 if TYPE_CHECKING:
     from shared.export.subject import Subject
-
-FORMS: Final[dict[str, tuple[str, str]]] = {
-    "json": ("json", "application/json"),
-    "pmml": ("pmml", "application/xml"),
-    "onnx": ("onnx", "application/octet-stream"),
-    "sklearn": ("sklearn.json", "application/json"),
-    "rules": ("rules.txt", "text/plain; charset=utf-8"),
-    "dot": ("dot", "text/vnd.graphviz; charset=utf-8"),
-    "svg": ("svg", "image/svg+xml"),
-    "python": ("py", "text/x-python; charset=utf-8"),
-}
-"""Form to a file's ending and media type; always sent as a file to keep, never shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +90,26 @@ def _about(house: House, model: Model) -> dict[str, Any]:
         "why": why,
         "importance": described.get("importance"),
         **facts_of(house.desk, model),
-        "forms": [] if view is None else list(FORMS),
+        "forms": [] if view is None else list(FILES),
     }
 
 
 def _file(house: House, model: Model, form: str) -> Response:
     if form == "signed":
-        return _download(
+        return file_of(
             house.library.shelf.path_of(model.id).read_bytes(), f"{model.id}.json", "application/json"
         )
     if form == "card":
         card = card_markdown(house.desk.card(model.id)).encode()
-        return _download(card, f"card-{model.id}.md", "text/markdown; charset=utf-8")
+        return file_of(card, f"card-{model.id}.md", "text/markdown; charset=utf-8")
     if form == "report":
         with house.journal() as journal:
             content = report_html(house.desk, journal, model, house.own, house.version)
-        return _download(content, f"report-{model.id}.html", "text/html; charset=utf-8")
-    if form not in FORMS:
+        return file_of(content, f"report-{model.id}.html", "text/html; charset=utf-8")
+    chosen = form_named(form)
+    if chosen is None:
         raise PageProblem(404, "not_found")
     from shared.export.formats import render
 
-    name: FormatName = form  # type: ignore[assignment]
-    ending, media_type = FORMS[form]
-    return _download(render(subject_in(house, model), name), f"{model.id}.{ending}", media_type)
-
-
-def _download(content: bytes, name: str, media_type: str) -> Response:
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=media_type, headers=headers)
+    ending, media_type = FILES[chosen]
+    return file_of(render(subject_in(house, model), chosen), f"{model.id}.{ending}", media_type)

@@ -9,10 +9,10 @@ import pytest
 
 from hospital_agent.journal import JobStatus
 from hospital_agent.journal.studies import StudyState
-from hospital_agent.pages.models import FORMS
 from hospital_agent.pages.policy_words import rules_in_words
 from hospital_agent.policy import Policy
 from hospital_agent.records.profile.finding import Weight
+from shared.export.files import FILES
 from shared.web.texts import texts
 from shared.wire.envelope import MessageType
 from shared.wire.study import ReasonCode
@@ -53,7 +53,7 @@ OPEN = Policy(
         ("house.weight", list(Weight)),
         ("house.profile", PROFILES),
         ("house.message.contribution", PROFILES),
-        ("house.form", [*FORMS, "signed"]),
+        ("house.form", [*FILES, "signed"]),
         ("house.home.approval", ["study", "ask", "automatic"]),
         ("house.model.disclosure", ["class", "probability", "counts"]),
     ],

@@ -20,6 +20,7 @@ from shared.errors import InputError
 from shared.export import FormatName
 from shared.export.document import read_document, to_document, to_json
 from shared.export.dot import to_dot
+from shared.export.files import FILES
 from shared.export.formats import FORMATS, render
 from shared.export.naming import shortened
 from shared.export.pmml import to_pmml
@@ -82,7 +83,7 @@ def subject(disclosure: Disclosure = "counts", tree: Tree = TREE, schema: Schema
 
 
 def test_commands_offer_every_form() -> None:
-    assert get_args(FormatName) == tuple(FORMATS)
+    assert get_args(FormatName) == tuple(FORMATS) == tuple(FILES)
 
 
 @pytest.mark.parametrize("form", get_args(FormatName))
