@@ -25,10 +25,13 @@ def flatten(
             "--out", "-o", metavar="FILE", help="The table: a .parquet or .csv file.", show_default=False
         ),
     ],
+    limit: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.01, help="What one resource may take at most.")
+    ] = 60,
 ) -> Report:
     """Flatten FHIR resources, as bulk exports write them, into a table by a view definition.
 
-    Exit codes: 0 written; 2 wrong usage; 3 a view or a line that cannot be used, which it names.
+    Exit codes: 0 written; 2 wrong usage; 3 a view or a line that cannot be used, or takes too long, which it names.
     """
     from rich.console import Console
 
@@ -36,7 +39,7 @@ def flatten(
 
     console = Console(stderr=True)
     with console.status("reading resources") as status:
-        done = write_table(view, files, out, lambda seen: status.update(f"{seen} resources read"))
+        done = write_table(view, files, out, lambda seen: status.update(f"{seen} resources read"), limit)
     return Report(
         {"out": str(out), "resources": done.resources, "rows": done.rows, "columns": list(done.columns)},
         f"{out}: {done.rows} rows of {len(done.columns)} columns, from {done.resources} resources",

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from hospital_agent.records.dictionary import literal, quoted, sealed_engine
 from hospital_agent.records.text_file import private_file
+from hospital_agent.records.time_limit import at_most
 from hospital_agent.records.view_definition import Scalar, ViewColumn, ViewDefinition
 from shared.errors import InputError
 
@@ -29,6 +30,7 @@ _TYPES: Final = {
 }
 """FHIR types that become typed columns; all others are texts."""
 _PROGRESS_LINES: Final = 1000
+_TOO_LONG: Final = "Look for repeat() or forEach over much in the view; or allow more with --limit SECONDS."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,17 @@ class Flattened:
 
 
 def flatten(
-    view_path: Path, files: Sequence[Path], out: Path, told: Callable[[int], None] = lambda _lines: None
+    view_path: Path,
+    files: Sequence[Path],
+    out: Path,
+    told: Callable[[int], None] = lambda _lines: None,
+    seconds: float = 60,
 ) -> Flattened:
-    """Write the rows of a view. Args: told: gets the number of resources read, now and then.
+    """Write the rows of a view, in the main thread.
 
-    Raises: InputError: naming the file and line, where a line is no resource, or a path gives more than one value.
+    Args: told: gets the number of resources read, now and then. seconds: that one resource may take at most.
+    Raises: InputError: naming the file and line, where a line is no resource, a path gives more than one value, or a
+        resource takes too long.
     """
     view = _read_view(view_path)
     if out.suffix not in (".parquet", ".csv"):
@@ -58,7 +66,8 @@ def flatten(
         writer = csv.writer(text, lineterminator="\n")
         for place, resource in read_resources(files):
             seen += 1
-            rows += _write_rows(view, resource, place, writer)
+            with at_most(seconds, place, _TOO_LONG):
+                rows += _write_rows(view, resource, place, writer)
             if seen % _PROGRESS_LINES == 0:
                 told(seen)
         text.flush()

@@ -204,3 +204,21 @@ def test_deep_documents_and_halves_of_characters_are_refused(tmp_path: Path) -> 
         flattened(tmp_path, view, f'{{"resourceType": "Patient", "x": {deep}}}')
     with pytest.raises(InputError, match="line 1: a text holds half of a character"):
         flattened(tmp_path, view, '{"resourceType": "Patient", "id": "\\ud800"}')
+
+
+def test_a_view_that_does_not_end_is_stopped_with_its_line(tmp_path: Path) -> None:
+    view, lines = tmp_path / "view.json", tmp_path / "Patient.ndjson"
+    many = {**PATIENT, "contact": [{"telecom": [{"value": str(n)}]} for n in range(3000)]}
+    # Each value is held against all others.
+    select = [
+        {
+            "column": [
+                column("n", "contact.telecom.value.where($this in %resource.contact.telecom.value).count()")
+            ]
+        }
+    ]
+    view.write_text(json.dumps({"resource": "Patient", "select": select}))
+    lines.write_text(json.dumps(many) + "\n")
+    with pytest.raises(InputError, match=r"Patient\.ndjson, line 1: took longer than 0\.1 seconds.*--limit"):
+        flatten(view, [lines], tmp_path / "out.csv", seconds=0.1)
+    assert not (tmp_path / "out.csv").exists()
