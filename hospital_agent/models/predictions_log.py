@@ -5,6 +5,7 @@ Files rotate, so that the log never takes more than its share of the disk.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -52,7 +53,15 @@ class PredictionsLog:
             descriptor = self._descriptor
             if descriptor is None or self._size + len(line) > self.file_bytes:
                 descriptor = self._open_next()
-            self._size += os.write(descriptor, line)
+            self._append(descriptor, line)
+
+    def _append(self, descriptor: int, line: bytes) -> None:
+        """All of the line or nothing of it: a disk that fills up takes a part and says nothing."""
+        written = os.write(descriptor, line)
+        if written < len(line):
+            os.ftruncate(descriptor, self._size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._size += written
 
     def close(self) -> None:
         """Nothing is noted from now on."""
@@ -72,8 +81,12 @@ class PredictionsLog:
                 older = self.path if number == 1 else _numbered(self.path, number - 1)
                 if older.exists():
                     older.replace(_numbered(self.path, number))
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
         self._descriptor, self._size = descriptor, os.fstat(descriptor).st_size
+        if self._size and os.pread(descriptor, 1, self._size - 1) != b"\n":
+            self._append(
+                descriptor, b"\n"
+            )  # else the next entry would be lost with one that a power cut left half
         return descriptor
 
 
