@@ -10,7 +10,7 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -62,6 +62,7 @@ class Counters:
     watches: dict[str, Watch] = field(default_factory=dict)
     trials: dict[str, Trial] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
+    _writing: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _written: float = 0.0
     _dirty: bool = False
@@ -118,27 +119,27 @@ class Counters:
                 self.flush()
 
     def flush(self) -> None:
-        """Write, if something was counted since."""
-        with self.lock:
-            if not self._dirty:
-                return
-            self._written, self._dirty = self.clock(), False
-            models = {
-                **self._kept.get("models", {}),
-                **{m: watch.kept() for m, watch in self.watches.items()},
-            }
-            newest = dict(list(models.items())[-_MOST_MODELS:])
-            trials = {
-                name: {
-                    "champion": t.champion, "candidate": t.candidate, "since": t.since,
-                    "asked": t.asked, "differ": t.differ, "pairs": t.pairs,
-                }
-                for name, t in self.trials.items()
-            }  # fmt: skip
-            content = json.dumps({"v": 1, "models": newest, "trials": trials}).encode()
-        path = self.folder / SERVING / COUNTERS_FILE
-        make_private_folder(path.parent)
-        write_file(path, content)
+        """Write, if something was counted since. Raises: OSError: it cannot be written; the next call tries again."""
+        with self._writing:
+            with self.lock:
+                if not self._dirty:
+                    return
+                self._written, self._dirty = self.clock(), False
+                content = json.dumps(self._document()).encode()
+            path = self.folder / SERVING / COUNTERS_FILE
+            try:
+                make_private_folder(path.parent)
+                write_file(path, content)
+            except OSError:
+                self._dirty = True
+                raise
+
+    def _document(self) -> dict[str, Any]:
+        """All counters, of models that were asked since the start last: they are dropped last."""
+        asked = {model: watch.kept() for model, watch in self.watches.items()}
+        before = {m: kept for m, kept in self._kept.get("models", {}).items() if m not in asked}
+        newest = dict([*before.items(), *asked.items()][-_MOST_MODELS:])
+        return {"v": 1, "models": newest, "trials": {name: asdict(t) for name, t in self.trials.items()}}
 
 
 def read_counters(folder: Path) -> dict[str, Any]:
