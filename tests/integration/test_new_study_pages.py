@@ -213,3 +213,14 @@ def test_wishes_change_the_advice(browser: Browser) -> None:
     assert "<html" not in part
     part = browser.post(f"{draft}/compare", {**MODE, "hide_sums": "yes", "distrust": "yes"}).text
     assert "No way of computing fits all of your wishes" in text_of(part)
+
+
+def test_every_mode_says_what_it_costs_and_who_learns_what(browser: Browser) -> None:
+    draft = filled(browser, question={"id": "costs"})
+    cards = browser.post(f"{draft}/compare", MODE).text.split("<article")[1:]
+    assert len(cards) == 3
+    for card in map(text_of, cards):
+        for figure in ("Time up to", "Sent in all up to", "Rounds up to"):
+            assert re.search(rf"{figure} [0-9]", card), (figure, card)
+        told = card.partition("Who learns what")[2]
+        assert all(who in told for who in ("The cloud", "ospital")), card

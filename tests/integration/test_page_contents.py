@@ -9,6 +9,8 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import text
 
+from shared.ids import AgentId
+from shared.web.rendering import moment_iso
 from tests.support.browsing import Browser, with_session
 from tests.support.clinic import SCHEMA
 from tests.support.cloud_server import CloudUnderTest, running_cloud
@@ -173,6 +175,36 @@ def test_the_newest_fault_of_a_hospital_is_shown_to_who_may_know_it(cloud: Cloud
         True,
     ]
     cloud.people.post(f"/v1/jobs/{job}/cancel")
+
+
+def test_hospitals_and_studies_are_listed_with_all_that_people_ask_for(
+    cloud: CloudUnderTest, analyst: Browser
+) -> None:
+    """Hospitals: there or not, since when, version. Studies: question, approvals, end."""
+    for known in cloud.services.hospitals.all():
+        cloud.services.housekeeper.presence.saw(AgentId(known.id))
+    page = analyst.get("/hospitals").text
+    for view in cloud.services.hospitals.all():
+        row = row_of(page, view.id)
+        assert '<span class="state good">online</span>' in row
+        moments = (view.online_since or 0, view.last_seen, view.registered)
+        assert [moment for moment in moments if f'datetime="{moment_iso(moment)}"' not in row] == []
+        assert f"<td>{view.version}</td>" in row
+    document = cloud.services.studies.get("shut").document
+    assert document is not None
+    row = row_of(analyst.get("/studies").text, '<a href="/studies/shut">shall it be shut?</a>')
+    assert f"0 of {len(document.members)}" in row
+    assert f'datetime="{moment_iso(document.expires)}"' in row
+    answers = analyst.get("/studies/shut").text
+    assert [name for name in document.members if "no answer yet" not in row_of(answers, name)] == []
+
+
+def row_of(page: str, head: str) -> str:
+    """The row of a table that begins so."""
+    (row,) = (
+        row for row in page.split("<tr>") if re.match(rf'\s*<th scope="row"[^>]*>{re.escape(head)}', row)
+    )
+    return row.split("</tr>")[0]
 
 
 def test_logs_are_found_whole_and_a_changed_record_is_noticed(cloud: CloudUnderTest) -> None:
