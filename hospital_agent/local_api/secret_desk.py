@@ -6,6 +6,7 @@ the job. So the records are checked here first, and none is taken that a shared 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,8 @@ from shared.tree.schema import Attribute
 
 MOST_WAIT_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.2
+_MOST_WAITING: Final = 16
+"""Who waits holds a thread of the server, which has 40; whoever comes then is told at once that the job still runs."""
 _NO_PATH: Final = "The tree stays shared among the compute parties, so that nobody knows a path."
 
 
@@ -40,6 +43,9 @@ class SecretDesk:
     start: Callable[[Question], str]
     outcome: Callable[[str], Outcome]
     clock: Callable[[], float] = field(default=time.monotonic)
+    _waiting: threading.Semaphore = field(
+        default_factory=lambda: threading.Semaphore(_MOST_WAITING), repr=False
+    )
 
     def ask(self, answers: Answers, records: Sequence[Record], *, caller: str) -> Question:
         """Begin a job about records in the study's words.
@@ -72,11 +78,16 @@ class SecretDesk:
     def look(self, question_id: str, wait: float = 0.0) -> Question | None:
         """Where a question stands, after up to `wait` seconds; None: unknown, or its answer was kept long enough."""
         ends = self.clock() + min(wait, MOST_WAIT_SECONDS)
-        while True:
-            question = self._now(question_id)
-            if question is None or question.is_over or self.clock() >= ends:
-                return question
-            time.sleep(_LOOK_SECONDS)
+        question = self._now(question_id)
+        if not self._waiting.acquire(blocking=False):
+            return question
+        try:
+            while question is not None and not question.is_over and self.clock() < ends:
+                time.sleep(_LOOK_SECONDS)
+                question = self._now(question_id)
+        finally:
+            self._waiting.release()
+        return question
 
     def _now(self, question_id: str) -> Question | None:
         question = self.questions.get(question_id)
