@@ -80,7 +80,7 @@ def _outcome(folder: Path, job: str) -> Outcome:
     from hospital_agent.protection import Protection
 
     with Journal.open(folder) as journal:
-        entry = next((entry for entry in journal.jobs() if entry.job == job), None)
+        entry = journal.job(job)
     if entry is None or entry.status in (JobStatus.ACTIVE, JobStatus.AWAITING):
         return Outcome()
     if entry.status is not JobStatus.COMPLETE:
