@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shared.errors import InputError
 from shared.tree.schema import Attribute, Schema
+from shared.tree.schema_checks import is_plain_line
 from shared.wire.contract import ContractAttribute, DataContract
 from shared.wire.fhir_mapping import FhirMapping, MappedAttribute, MappedValue
 
@@ -15,8 +18,10 @@ TO_FILL = "FILL-IN"
 def check_mapping(mapping: FhirMapping, schema: Schema) -> list[str]:
     """What a person should know of a mapping that fits: attributes that no answer will have.
 
-    Raises: InputError: an attribute or a value that the study does not have, or a category's value map for a number.
+    Raises: InputError: an attribute or a value that the study does not have, a category's value map for a number, or a
+        text that is not one plain line.
     """
+    _check_lines(mapping)
     known = {one.name: one for one in schema.attributes}
     for mapped in mapping.attributes:
         if mapped.name not in known:
@@ -28,6 +33,26 @@ def check_mapping(mapping: FhirMapping, schema: Schema) -> list[str]:
         _check(mapped, known[mapped.name], f"mapping {mapping.name}, attribute {mapped.name!r}")
     mapped_names = {one.name for one in mapping.attributes}
     return [f"{name} is not mapped: always missing" for name in known if name not in mapped_names]
+
+
+def _check_lines(mapping: FhirMapping) -> None:
+    """Of all texts: stewards read them on terminals and pages before they approve."""
+    if not all(map(is_plain_line, _lines(mapping))):
+        raise InputError(
+            "each text of a mapping is one line without control characters and direction overrides",
+            where=f"mapping {mapping.name}",
+            remedy="Write it anew on one line.",
+        )
+
+
+def _lines(mapping: FhirMapping) -> Iterator[str]:
+    yield mapping.title
+    for one in mapping.attributes:
+        tokens = (*one.codes, *one.component, *(code for value in one.values for code in value.codes))
+        yield from (one.name, one.description, one.link, one.questionnaire or "", one.path or "", *tokens)
+        yield from (one.present or "", one.absent or "", *(bins.values if (bins := one.bins) else ()))
+        for value in one.values:
+            yield from (value.value, *value.texts)
 
 
 def _check(mapped: MappedAttribute, attribute: Attribute, where: str) -> None:

@@ -146,5 +146,7 @@ def _texts(contract: DataContract) -> Iterator[str]:
         yield from (attribute.unit, *attribute.missing_codes, *(one.unit for one in attribute.conversions))
     for owner in owners_of(contract):
         yield from (owner.name, owner.description, *owner.columns)
+        if (source := owner.code_list) is not None:
+            yield from (source.url, source.version, *source.systems)
         for entry in owner.values:
             yield from (entry.value, entry.meaning, *entry.texts, *entry.prefixes)

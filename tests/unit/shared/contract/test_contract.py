@@ -315,6 +315,8 @@ UNSAFE = ("\x1b[2J", "two\nlines", "\u202eback")
         lambda text: {"values": [{"value": "a", "prefixes": [text]}]},
         lambda text: {"missing_codes": [text]},
         lambda text: {"columns": [text]},
+        lambda text: {"code_list": {"url": text, "file_sha256": "0" * 64}},
+        lambda text: {"code_list": {"systems": [text], "file_sha256": "0" * 64}},
         lambda text: {
             "kind": "number",
             "values": [],

@@ -264,6 +264,42 @@ def test_a_draft_is_a_mapping_that_names_what_is_left_to_fill_in() -> None:
         check_mapping(mapping(NUMBER), schema)
 
 
+@pytest.mark.parametrize("mark", ["\x1b[2J", "\u202e", "\n"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"description": "x"},
+        {"resource": "QuestionnaireResponse", "codes": [], "link": "q"},
+        {"take": "path", "path": "code.text", "unit": "", "conversions": []},
+        {"unit": "", "conversions": [], "decimals": None, "values": [{"value": "1", "texts": ["x"]}]},
+    ],
+)
+def test_what_stewards_read_of_a_mapping_is_plain(changes: dict[str, Any], mark: str) -> None:
+    schema = Schema.from_json(
+        {
+            "attributes": [{"name": "hba1c", "values": ["1", "2"]}],
+            "class": {"name": "c", "labels": ["a", "b"]},
+        }
+    )
+    document = {"v": 1, "name": "m", "attributes": [NUMBER | changes]}
+    hidden = {name: _marked(value, mark) for name, value in changes.items() if name != "resource"}
+    marked = document | {"attributes": [NUMBER | changes | hidden]}
+    try:
+        fooled = FhirMapping.model_validate(marked)
+    except ValueError:
+        return  # its very form forbids it
+    with pytest.raises(InputError, match="one line"):
+        check_mapping(fooled, schema)
+
+
+def _marked(value: Any, mark: str) -> Any:
+    if isinstance(value, list):
+        return [_marked(one, mark) for one in value]
+    if isinstance(value, dict):
+        return {name: one if name == "value" else _marked(one, mark) for name, one in value.items()}
+    return f"{value}{mark}" if value and value not in ("path", "Observation") else value
+
+
 NAMES = [
     "resourceType",
     "entry",
