@@ -117,7 +117,8 @@ def look_at_dashboard(page: Page, url: str, name: str, password: str) -> None:
     page.wait_for_url("**/jobs")
     page.locator("main table a").first.click()
     page.wait_for_url("**/jobs/*")
-    page.get_by_role("link", name="Look at the result").click()
+    page.locator("main a", has_text="Look at the result").click()
+    page.wait_for_url("**/result")
     shown = page.inner_text("main")
     assert promised("**At the dashboard**", "**At a hospital's page**")[0] in shown
 
@@ -129,7 +130,8 @@ def try_a_patient(page: Page, url: str) -> None:
     page.locator("main table a").first.click()
     page.wait_for_url("**/house/models/*")
     page.get_by_role("treeitem", name="cough?").wait_for()
-    page.get_by_role("link", name="Try a patient").click()
+    page.locator("main a", has_text="Try a patient").first.click()
+    page.wait_for_url("**/try")
     for question in ("cough", "fever"):
         page.get_by_label(question, exact=True).select_option(label="yes")
     page.get_by_role("button", name="Answer").click()
