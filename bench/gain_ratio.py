@@ -136,7 +136,11 @@ def train(plan: GainRatioPlan, keys: NDArray[np.uint32], labels: NDArray[np.int6
     arguments = {
         "widths": list(plan.widths),
         "classes": plan.classes,
-        "rules": asdict(plan.rules),
+        "rules": {
+            "height": plan.rules.height,
+            "min_node": plan.rules.min_node,
+            "min_child": plan.rules.min_child,
+        },
     }
     return run_three(PROGRAM, arguments, binary={**binary, "labels": class_words(labels, plan.classes)})
 
