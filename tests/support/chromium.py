@@ -95,20 +95,21 @@ class Tab:
         width: int = WIDE,
         theme: Theme = "light",
         script: bool = True,
-        like: Tab | None = None,
+        weighs: bool = True,
     ) -> Tab:
-        """A tab that nobody has used. `script=False`: JavaScript is off. `like`: whose sessions it shares."""
+        """A tab that nobody has used. `script=False`: JavaScript is off. `weighs=False`: assets may be kept."""
         context = browser.new_context(
             viewport={"width": width, "height": _HEIGHTS[width]},
             color_scheme=theme,
             java_script_enabled=script,
             accept_downloads=True,
             reduced_motion="reduce",
-            storage_state=None if like is None else like.context.storage_state(),
         )
         context.set_default_timeout(20_000)
         tab = cls(context, context.new_page())
         tab._listen()
+        if weighs:
+            tab._weigh()
         return tab
 
     def close(self) -> None:
@@ -169,6 +170,8 @@ class Tab:
         self.page.on("console", self._on_console)
         self.page.on("request", self._on_request)
         self.page.on("response", self._on_response)
+
+    def _weigh(self) -> None:
         wire = self.context.new_cdp_session(self.page)
         wire.send("Network.enable")
         wire.send("Network.setCacheDisabled", {"cacheDisabled": True})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -162,22 +163,24 @@ class Journey:
 
     def _until_asked(self, tab: Tab, house: str) -> None:
         """The agent is asked over its own connection, some time after the study was made."""
-        tab.go(f"{house}/house/studies")
-        for _ in range(200):
-            if tab.page.locator(f"a[href='/house/studies/{STUDY}']").count():
-                break
-            tab.page.wait_for_timeout(100)
-            tab.page.reload()
+        self._until(lambda: tab.context.request.get(f"{house}/house/studies/{STUDY}").ok)
         tab.go(f"{house}/house/studies/{STUDY}")
+
+    @staticmethod
+    def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
+        """Look again and again, without drawing a page each time."""
+        end = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < end, f"not so after {seconds} s"
+            time.sleep(0.05)
 
     def start_job(self) -> None:
         """As soon as the cloud has heard of all approvals; looked at before, confirmed after."""
         tab, page = self.coordinator, self.coordinator.page
-        for _ in range(200):
-            tab.go(f"{self.stage.cloud}/studies/{STUDY}/jobs/new")
-            if page.locator("[name=invited]:not([disabled])").count() == len(THREE):
-                break
-            page.wait_for_timeout(100)
+        form = f"{self.stage.cloud}/studies/{STUDY}/jobs/new"
+        free = re.compile(r'name="invited" value="\w+"(?! disabled)')
+        self._until(lambda: len(free.findall(tab.context.request.get(form).text())) == len(THREE))
+        tab.go(form)
         for name in THREE:
             page.check(f"#invited-{name}")
         self.looks.at(tab, "14-job-new")
@@ -271,7 +274,8 @@ class Journey:
         """At a hospital: the answer is the API's, and its path is lit."""
         tab, page, house = self._house, self._house.page, self.stage.houses[THREE[0]]
         form = f"{house}/house/models/{self.job}/try"
-        self._until_grown(tab, form)
+        self._until(lambda: tab.context.request.get(form).ok)  # it keeps the tree once it has verified it
+        tab.go(form)
         for name, value in PATIENT.items():
             page.get_by_label(name, exact=True).select_option(label=value)
         tab.led_on_by(lambda: page.click(f"form[action*='/{self.job}/try'] button"))
@@ -287,14 +291,6 @@ class Journey:
     def _house(self) -> Tab:
         return self._tabs[1]
 
-    def _until_grown(self, tab: Tab, form: str) -> None:
-        """A hospital verifies the tree before it keeps it, which may be after the cloud has it."""
-        for _ in range(100):
-            if tab.context.request.get(form).status == 200:
-                break
-            tab.page.wait_for_timeout(100)
-        tab.go(form)
-
     def _tab(self) -> Tab:
-        self._tabs.append(Tab.open(self.browser))
+        self._tabs.append(Tab.open(self.browser, weighs=self.looks.is_thorough))
         return self._tabs[-1]

@@ -59,7 +59,7 @@ _WIDER: Final = """() => {
 class Looks:
     """`found`: what was wrong, a line each. `folder`: where pictures go; None: none are taken.
 
-    `is_thorough`: also the colours of the dark theme, and pictures at both widths in both themes.
+    `is_thorough`: also weighed, the colours of the dark theme, and pictures at both widths in both themes.
     """
 
     folder: Path | None = None
@@ -70,7 +70,7 @@ class Looks:
     def at(self, tab: Tab, name: str, *, weigh: bool = True) -> None:
         """One page as it is now. `weigh=False`: it was not loaded by `Tab.go`."""
         found = [*tab.page.evaluate(_PARTS), *_grave(tab, _ALL_RULES)]
-        if weigh:
+        if weigh and self.is_thorough:
             found += self._weighed(tab, name)
         found += self._narrow_and_dark(tab, name)
         self.found += [f"{name}: {fault}" for fault in (*found, *tab.faults)]
