@@ -43,6 +43,8 @@ _MAX_KEYS_BYTES: Final = 2**18
 _MAX_JTI: Final = 256
 _FRESH_SECONDS: Final = 600
 _AGAIN_SECONDS: Final = 30
+_RETRY_SECONDS: Final = 5
+"""After which a server that gave no keys is asked again."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,8 @@ class Clients:
     fetch: Callable[[str], Mapping[str, Any]] = field(repr=False)
     now: Callable[[], int] = field(repr=False)
     _known: dict[str, _Keys] = field(default_factory=dict, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _failed: dict[str, int] = field(default_factory=dict, repr=False)
+    _locks: dict[str, threading.Lock] = field(default_factory=dict, repr=False)
 
     def check_files(self) -> None:
         """Raises: InputError: a file of keys that cannot be used."""
@@ -114,16 +117,23 @@ class Clients:
             raise refused("it was used before (jti)")
 
     def _keys(self, client: Client, kid: object) -> KeySet:
-        with self._lock:
+        if client.jwks is not None:
+            known = self._known.get(client.iss)
+            return (known or self._known.setdefault(client.iss, _Keys(_from_file(client), 0))).keys
+        # A lock of its own: who waits for one client's server must not hold up the others.
+        with self._locks.setdefault(client.iss, threading.Lock()):
             known, now = self._known.get(client.iss), self.now()
-            if client.jwks is not None:
-                return self._known.setdefault(client.iss, _Keys(_from_file(client), 0)).keys
-            if known is None or now - known.fetched > (
+            if known is not None and now - known.fetched <= (
                 _FRESH_SECONDS if _has(known.keys, kid) else _AGAIN_SECONDS
             ):
-                known = _Keys(_public({"keys": list(self.fetch(client.jku or "")["keys"])}), now)
-                self._known[client.iss] = known
-            return known.keys
+                return known.keys
+            if now - self._failed.get(client.iss, 0) < _RETRY_SECONDS:
+                raise TemporaryError("the server of keys gave none a moment ago")
+            self._failed[client.iss] = now
+            found = _Keys(_public({"keys": list(self.fetch(client.jku or "")["keys"])}), now)
+            self._known[client.iss] = found
+            del self._failed[client.iss]
+            return found.keys
 
 
 def _has(keys: KeySet, kid: object) -> bool:

@@ -597,6 +597,9 @@ def test_keys_are_fetched_from_the_address_that_the_client_declared(tmp_path: Pa
         published[:] = [ward.KEY.as_dict(private=True)]
         clock[0] += 601
         check_outcome(ask(), 401)
+        asked = len(server.asked)
+        check_outcome(ask(), 503)  # a server that gives no good keys is not asked for every question
+        assert len(server.asked) == asked
     clock[0] += 601
     check_outcome(ask(), 503, "cannot be fetched")
     path.write_text('[[clients]]\niss = "x"\njku = "http://a.example/jwks"\n')
