@@ -11,8 +11,8 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from cloud_service.api.job_requests import JobIn
-from cloud_service.pages.study_form import GENERAL, Values
-from cloud_service.service.planning import SECRET_PROFILES
+from cloud_service.pages.study_form import GENERAL, Values, whole_number
+from cloud_service.service.planning import SECRET_MODES, JobPlan
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan
 from shared.errors import ErrorCode, InputError, PeerError
@@ -63,7 +63,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "invites": "invited",
 }
 _HOUR_SECONDS: Final = 3600
-_MODES: Final = {profile: mode for mode, profile in SECRET_PROFILES.items()}
+_DEFAULTS: Final = JobPlan()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,12 @@ class JobReading:
 def defaults_of(view: StudyView, candidates: list[str], key: str) -> dict[str, list[str]]:
     """What the form shows at first: as strict as the study asks."""
     document = view.document
-    least = {"min_node": 10, "min_child": 5, "min_hospitals": 3}
-    found = {name: [str(number)] for name, number in least.items()}
-    depth = 8
+    least = {name: getattr(_DEFAULTS, name) for name in _NUMBERS}
+    depth = _DEFAULTS.max_depth or 0
     if document is not None:
-        found = {name: [str(max(number, getattr(document, name)))] for name, number in least.items()}
-        depth = min(8, document.max_depth or 8)
+        least = {name: max(number, getattr(document, name)) for name, number in least.items()}
+        depth = min(depth, document.max_depth or depth)
+    found = {name: [str(number)] for name, number in least.items()}
     return found | {
         "max_depth": [str(depth)],
         "what": ["tree"],
@@ -141,7 +141,7 @@ def placed(error: Exception) -> tuple[str, str]:
 def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     way, what = values.value("way"), values.value("what")
     yield "invited", values.values("invited")
-    yield "mode", _MODES.get(way, "ppsdt")  # type: ignore[call-overload]
+    yield "mode", SECRET_MODES.get(way, "ppsdt")
     yield "profile", way if way in ("hardened", "paper") else "hardened"
     for name in _NUMBERS:
         yield name, _number(values, name, faults)
@@ -153,7 +153,7 @@ def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     yield "max_depth", _number(values, "max_depth", faults) or None
     yield from _growing(values, way)
     yield from _held_out(values, faults)
-    if way in _MODES:
+    if way in SECRET_MODES:
         yield "secret", _secret(values, way)
 
 
@@ -195,8 +195,7 @@ def _secret(values: Values, way: str) -> dict[str, Any]:
 
 
 def _number(values: Values, name: str, faults: dict[str, str]) -> int:
-    said = values.value(name).strip()
-    if said.isascii() and said.isdigit() and len(said) <= 15:
-        return int(said)
-    faults[name] = text("cloud.plan.fault.whole_number")
-    return 1
+    found = whole_number(values.value(name))
+    if found is None:
+        faults[name] = text("cloud.plan.fault.whole_number")
+    return 1 if found is None else found

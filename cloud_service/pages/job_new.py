@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 from fastapi import Depends, Response
 
 from cloud_service.pages.faults import page_router
+from cloud_service.pages.finished_frame import grows_a_known_tree
 from cloud_service.pages.frame import Form, Page, form_may, page_may
 from cloud_service.pages.job_form import (
     FIELDS,
@@ -25,11 +26,13 @@ from cloud_service.pages.job_form import (
 )
 from cloud_service.pages.study_advice import key_of, learned_of, whole
 from cloud_service.pages.study_form import GENERAL, Values
-from cloud_service.pages.wording import BAD, GOOD, WAIT, Word
+from cloud_service.pages.wording import Word, answer_word
 from cloud_service.service.permissions import Permission
+from cloud_service.service.planning import SECRET_MODES, JobPlan
 from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
+from cloud_service.service.terms import is_over, states_that_start
 from shared.advice.advising import costs_of
 from shared.advice.case import case_of
 from shared.advice.words import duration_text, number_text, size_text
@@ -45,12 +48,10 @@ from shared.web.texts import text
 from shared.wire.manifest import Manifest
 
 router = page_router()
-_UNFIT = 422
-_LEAST = 3
-_KEY_BYTES = 16
-_GROWN = 50
-_ANSWERS = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
-_MODES: dict[str, Any] = {"secret-id3": "id3", "secret-gainratio": "gain-ratio"}
+_UNFIT: Final = 422
+_LEAST: Final = JobPlan().min_hospitals
+_KEY_BYTES: Final = 16
+_GROWN: Final = 50
 Starter = Annotated[Page, Depends(page_may(Permission.JOBS_WRITE))]
 StarterForm = Annotated[Form, Depends(form_may(Permission.JOBS_WRITE))]
 
@@ -89,13 +90,14 @@ def plan(form: StarterForm, study_id: str) -> Response:
     said.setdefault("invited", [])
     if wanted == "change":
         return _show(form, view, said)
-    reading = read(_values(form, view, said))
+    values = _values(_candidates(form, view), view, said)
+    reading = read(values)
     if reading.body is None:
         return _show(form, view, said, dict(reading.faults))
     try:
         job = reading.body.plan()
         if wanted != "start":
-            return _check(form, view, said, form.services.jobs.preview(view, job))
+            return _check(form, view, values, form.services.jobs.preview(view, job))
         key = form.value("key") or None
         begun = form.services.jobs.start(view, job, actor=form.caller.name, key=key)
     except (InputError, PeerError, ConflictError, UnknownThingError, RateLimitedError) as error:
@@ -112,7 +114,7 @@ def _show(
         active="studies",
         status=_UNFIT if wrong else 200,
         view=view,
-        values=_values(page, view, said),
+        values=_values(found, view, said),
         faults=wrong,
         general=wrong.get(GENERAL, ""),
         candidates=found,
@@ -127,8 +129,7 @@ def _show(
     )
 
 
-def _check(form: Form, view: StudyView, said: dict[str, list[str]], manifest: Manifest) -> Response:
-    values = _values(form, view, said)
+def _check(form: Form, view: StudyView, values: Values, manifest: Manifest) -> Response:
     key_bits, _ = key_of(form.services)
     federation = form.services.membership.current().federation
     holders = 0 if federation.threshold is None else len(federation.threshold.holders)
@@ -152,16 +153,16 @@ def _check(form: Form, view: StudyView, said: dict[str, list[str]], manifest: Ma
     )
 
 
-def _values(page: Page, view: StudyView, said: dict[str, list[str]]) -> Values:
-    invited = [one.id for one in _candidates(page, view) if one.may]
+def _values(candidates: Sequence[Candidate], view: StudyView, said: dict[str, list[str]]) -> Values:
+    invited = [one.id for one in candidates if one.may]
     return Values(said, defaults_of(view, invited, random_bytes(_KEY_BYTES).hex()))
 
 
 def _candidates(page: Page, view: StudyView) -> list[Candidate]:
     registered = {one.id: one for one in page.services.hospitals.all()}
     if view.document is None:
-        return [Candidate(one, Word(text("cloud.answer.pending"), WAIT), True, "") for one in registered]
-    needed = {"approved"} if view.document.start == "approved" else {"approved", "pending"}
+        return [Candidate(one, answer_word("pending"), True, "") for one in registered]
+    needed = states_that_start(view.document)
     found = []
     for one in page.services.governance.standings(view.document):
         why = ""
@@ -169,8 +170,7 @@ def _candidates(page: Page, view: StudyView) -> list[Candidate]:
             why = text(f"cloud.start.why.{one.state}")
         elif one.hospital not in registered or not registered[one.hospital].is_member:
             why = text("cloud.start.why.unregistered")
-        word = Word(text(f"cloud.answer.{one.state}"), _ANSWERS[one.state])
-        found.append(Candidate(one.hospital, word, not why, why))
+        found.append(Candidate(one.hospital, answer_word(one.state), not why, why))
     return found
 
 
@@ -180,7 +180,7 @@ def _obstacles(page: Page, view: StudyView, candidates: Sequence[Candidate]) -> 
     document, now = view.document, page.services.studies.clock()
     if view.closed is not None:
         told.append(text("cloud.start.closed"))
-    elif document is not None and document.expires < now:
+    elif document is not None and is_over(document, now):
         told.append(text("cloud.start.expired"))
     least = _LEAST if document is None else document.min_hospitals
     able = sum(one.may for one in candidates)
@@ -192,8 +192,10 @@ def _obstacles(page: Page, view: StudyView, candidates: Sequence[Candidate]) -> 
 
 def _grown(page: Page, view: StudyView) -> list[str]:
     """Jobs of the study whose trees can be evaluated."""
-    done = page.services.jobs.page(study=view.id, state=CloudState.DONE, before=None, limit=_GROWN)
-    return [stored.job.manifest.job for stored in done if stored.job.manifest.tally is None]
+    done = page.services.jobs.page(
+        study=view.id, state=CloudState.DONE, before=None, limit=_GROWN, hospital=page.caller.hospital
+    )
+    return [stored.job.manifest.job for stored in done if grows_a_known_tree(stored)]
 
 
 def _estimate(page: Page, manifest: Manifest, values: Values) -> Estimate | None:
@@ -211,7 +213,7 @@ def _estimate(page: Page, manifest: Manifest, values: Values) -> Estimate | None
         )
     except InputError:
         return None
-    costs = costs_of(_MODES.get(manifest.profile, "ppsdt"), case)
+    costs = costs_of(SECRET_MODES.get(manifest.profile, "ppsdt"), case)
     return Estimate(
         duration_text(costs.seconds),
         size_text(costs.sent_bytes),

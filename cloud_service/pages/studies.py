@@ -12,23 +12,22 @@ from cloud_service.api.disclosures import PAGE_HEADERS
 from cloud_service.pages.downloads import file_of, json_file
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.frame import Form, Page, form_may, page_may
-from cloud_service.pages.wording import BAD, GOOD, OVER, WAIT, Word, job_line
+from cloud_service.pages.wording import GOOD, OVER, Word, answer_word, job_line
 from cloud_service.service.governance import Standing
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.studies import StudyView
+from cloud_service.service.terms import is_over
 from shared.protocol.contract_words import contract_words
 from shared.protocol.disclosure_page import dossier_page
 from shared.protocol.plain_words import words_of
+from shared.web.paragraphs import paragraph_of
 from shared.web.texts import text
 
 router = page_router()
-_ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
 _JOBS: Final = 20
 _SHOWN: Final = 100
 _LONGEST_SEARCH: Final = 200
-_HEAD_LENGTH: Final = 60
-"""A paragraph that begins with a short subject and a colon is shown with the subject as its heading."""
 Reader = Annotated[Page, Depends(page_may(Permission.STUDIES_READ))]
 LedgerReader = Annotated[Page, Depends(page_may(Permission.LEDGER_READ))]
 
@@ -42,14 +41,6 @@ class StudyLine:
     approved: int
     members: int
     expires: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A rule in words: `head` is its subject, empty where it has none."""
-
-    head: str
-    body: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,7 @@ def state_of(view: StudyView, now: int) -> Word:
     """Whether a study takes jobs."""
     if view.closed is not None:
         return Word(text("cloud.studies.closed"), OVER)
-    if view.document is not None and view.document.expires <= now:
+    if view.document is not None and is_over(view.document, now):
         return Word(text("cloud.studies.over"), OVER)
     return Word(text("cloud.studies.open"), GOOD)
 
@@ -107,6 +98,7 @@ def studies(
 def study(page: Reader, study_id: str) -> Response:
     """One study: question, answers, rules in words, jobs, files."""
     view, services = page.services.studies.get(study_id), page.services
+    state = state_of(view, services.history.clock())
     found = services.jobs.page(
         study=study_id, state=None, before=None, limit=_JOBS, hospital=page.caller.hospital
     )
@@ -117,10 +109,12 @@ def study(page: Reader, study_id: str) -> Response:
         "study.html",
         active="studies",
         view=view,
-        state=state_of(view, services.history.clock()),
-        takes_jobs=state_of(view, services.history.clock()).kind == GOOD,
+        state=state,
+        takes_jobs=state.kind == GOOD,
         answers=_answers(page, view),
-        rules=[] if document is None else [_paragraph(one) for one in words_of(document) if one not in told],
+        rules=[]
+        if document is None
+        else [paragraph_of(one) for one in words_of(document) if one not in told],
         contract=contract,
         contract_words=told,
         jobs=[job_line(stored) for stored in found],
@@ -191,9 +185,4 @@ def _answers(page: Page, view: StudyView) -> list[Answer]:
     if view.document is None:
         return []
     standings = page.services.governance.standings(view.document)
-    return [Answer(one, Word(text(f"cloud.answer.{one.state}"), _ANSWERS[one.state])) for one in standings]
-
-
-def _paragraph(words: str) -> Paragraph:
-    head, colon, body = words.partition(": ")
-    return Paragraph(head, body) if colon and len(head) <= _HEAD_LENGTH else Paragraph("", words)
+    return [Answer(one, answer_word(one.state)) for one in standings]

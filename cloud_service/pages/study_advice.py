@@ -9,7 +9,7 @@ from typing import Final
 from pydantic import ValidationError
 
 from cloud_service.pages.frame import Page
-from cloud_service.pages.study_form import Reading, Values
+from cloud_service.pages.study_form import Reading, Values, whole_number
 from cloud_service.pages.typed_schema import Described
 from cloud_service.pages.wording import BAD, GOOD, WAIT
 from cloud_service.service.services import Services
@@ -153,7 +153,7 @@ def _schema(described: Described | None) -> SchemaSpec | None:
 
 def whole(said: str) -> int:
     """A number as a person types it; 0 for none."""
-    return int(said) if said.strip().isascii() and said.strip().isdigit() and len(said) <= 15 else 0
+    return whole_number(said) or 0
 
 
 def _real(said: str, otherwise: float) -> float:

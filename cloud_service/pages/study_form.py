@@ -81,6 +81,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "max_jobs": "20",
     "noise_untrusted": "1",
 }
+_MOST_DIGITS: Final = 15
 _NUMBERS: Final = ("min_hospitals", "min_node", "min_child", "max_depth", "max_jobs")
 _SECRET: Final = frozenset({"secret-id3", "secret-gainratio"})
 _FIELD_OF: Final[Mapping[str, str]] = {
@@ -125,10 +126,6 @@ class Reading:
     faults: Mapping[str, str]
     described: Described | None
 
-    def of_step(self, step: str) -> dict[str, str]:
-        """The faults that stand in a step."""
-        return {name: fault for name, fault in self.faults.items() if name in FIELDS[step]}
-
 
 def step_of(name: str) -> str:
     """The step that has a field; the last one for what belongs nowhere."""
@@ -157,6 +154,12 @@ def read(values: Values) -> Reading:
             faults.setdefault(_field(name, values), _words(name, fault["msg"], place))
         return Reading(None, faults, described)
     return Reading(None if faults else checked, faults, described)
+
+
+def whole_number(said: str) -> int | None:
+    """A number as a person types it; None: it is none, or longer than any that is meant."""
+    digits = said.strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else None
 
 
 def placed(error: Exception, values: Values) -> tuple[str, str]:
@@ -242,11 +245,10 @@ def _numbers(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, int]
 
 
 def _number(values: Values, name: str, faults: dict[str, str]) -> int | None:
-    said = values.value(name).strip()
-    if said.isascii() and said.isdigit() and len(said) <= 15:
-        return int(said)
-    faults[name] = text("cloud.plan.fault.whole_number")
-    return None
+    found = whole_number(values.value(name))
+    if found is None:
+        faults[name] = text("cloud.plan.fault.whole_number")
+    return found
 
 
 def _expiry(day: str, faults: dict[str, str]) -> Iterator[tuple[str, int]]:

@@ -26,6 +26,9 @@ class Word:
     kind: str
 
 
+_ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
+
+
 @dataclass(frozen=True, slots=True)
 class JobLine:
     """A job in a list. `waiting`: one sentence; empty where nothing more is to come. Times: Unix seconds."""
@@ -63,6 +66,11 @@ def state_of(stored: StoredJob) -> Word:
     if job.paused_since is not None and not job.is_over:
         return Word(text("cloud.state.PAUSED"), WAIT)
     return Word(text(f"cloud.state.{job.state.value}"), _KINDS.get(job.state, WAIT))
+
+
+def answer_word(state: str) -> Word:
+    """What a hospital has said to a study."""
+    return Word(text(f"cloud.answer.{state}"), _ANSWERS[state])
 
 
 def mode_of(stored: StoredJob) -> str:

@@ -29,6 +29,8 @@ from shared.wire.secret import COMPUTE_PARTIES, DEFAULT_RECORDS, GridSpec, Purpo
 _DEADLINES: Final = Deadlines()
 Mode = Literal["ppsdt", "id3", "gain-ratio"]
 SECRET_PROFILES: Final[Mapping[Mode, Profile]] = {"id3": "secret-id3", "gain-ratio": "secret-gainratio"}
+SECRET_MODES: Final[Mapping[str, Mode]] = {profile: mode for mode, profile in SECRET_PROFILES.items()}
+"""The other way round, of whatever profile a person names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from cloud_service.service.planning import SECRET_PROFILES, JobPlan, NoisePlan, SecretPlan
+from cloud_service.service.planning import SECRET_MODES, JobPlan, NoisePlan, SecretPlan
 from cloud_service.service.refusals import ConflictError
 from cloud_service.store import directory, governance
 from shared.errors import InputError
@@ -53,7 +53,7 @@ class Terms:
     @property
     def candidates(self) -> frozenset[str]:
         """Hospitals that a job may invite."""
-        needed = {"approved"} if self.document.start == "approved" else {"approved", PENDING}
+        needed = states_that_start(self.document)
         return frozenset(agent for agent, state in self.states.items() if state in needed)
 
     def check_invited(self, invited: Sequence[str]) -> None:
@@ -98,9 +98,8 @@ class Terms:
         chosen = (plan.mode, plan.profile) != (_DEFAULTS.mode, _DEFAULTS.profile)
         if chosen or len(profiles) > 1 or profiles == [_DEFAULTS.profile]:
             return {}
-        modes = {profile: mode for mode, profile in SECRET_PROFILES.items()}
         (only,) = profiles
-        return {"mode": modes[only]} if only in modes else {"profile": only}
+        return {"mode": SECRET_MODES[only]} if only in SECRET_MODES else {"profile": only}
 
     def _criterion(self, plan: JobPlan) -> dict[str, Any]:
         # A job that only counts chooses no split: any criterion that was approved will do.
@@ -147,13 +146,23 @@ def terms_of(connection: Connection, study: str, now: int) -> Terms | None:
     document = StudyDocument.model_validate_json(row.document)
     if row.closed is not None:
         raise ConflictError(f"study {study} was closed on {day_of(row.closed)}: it takes no more jobs")
-    if now > document.expires:
+    if is_over(document, now):
         raise ConflictError(f"study {study} ended on {day_of(document.expires)}: create another one")
     if governance.jobs_begun(connection, study) >= document.max_jobs:
         raise ConflictError(f"study {study} has had its {document.max_jobs} jobs: create another one")
     states = states_of(connection, document)
     consents = consents_for(connection, document.sha256)
     return Terms(document, states, consents, governance.readers(connection))
+
+
+def is_over(document: StudyDocument, now: int) -> bool:
+    """Whether its time has passed, so that it takes no more jobs."""
+    return now > document.expires
+
+
+def states_that_start(document: StudyDocument) -> frozenset[str]:
+    """States of the members that a job may invite."""
+    return frozenset({"approved"} if document.start == "approved" else {"approved", PENDING})
 
 
 def states_of(connection: Connection, document: StudyDocument) -> dict[str, str]:

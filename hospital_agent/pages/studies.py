@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -17,12 +16,13 @@ from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
-from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers
+from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers, takes_jobs
 from hospital_agent.people.narrowing import narrower
 from shared.errors import InputError
 from shared.protocol.plain_words import words_of
+from shared.web.paragraphs import paragraph_of
 from shared.web.texts import text
-from shared.wire.study import AnswerWord, ReasonCode
+from shared.wire.study import ReasonCode
 
 Action = Literal["approve", "decline", "withdraw"]
 _KINDS: Final[Mapping[str, str]] = {
@@ -38,7 +38,6 @@ _POSSIBLE: Final[Mapping[StudyState, tuple[Action, ...]]] = {
     StudyState.WITHDRAWN: ("approve",),
 }
 _CODES: Final[tuple[ReasonCode, ...]] = get_args(ReasonCode)
-_LONGEST_SUBJECT: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +52,6 @@ class Line:
     expires: int
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """What a paragraph is about, and what it says."""
-
-    subject: str
-    words: str
-
-
 def add(pages: FastAPI, house: House) -> None:
     """`/house/studies` and what is below."""
     speaking, checks = Speaking(house.folder), Background(house.folder)
@@ -69,7 +60,7 @@ def add(pages: FastAPI, house: House) -> None:
     def listed(request: Request) -> Response:
         """All studies that were shown, the newest first."""
         with house.journal() as journal:
-            lines = [_line(entry) for entry in kept.studies(journal)]
+            lines = [_line(entry, house.clock()) for entry in kept.studies(journal)]
         return page(request, "studies.html", active="studies", studies=lines)
 
     @pages.get("/house/studies/{study}")
@@ -83,9 +74,9 @@ def add(pages: FastAPI, house: House) -> None:
             active="studies",
             entry=entry,
             document=entry.document,
-            word=_word(entry),
+            word=_word(entry, house.clock()),
             kind=_kind(entry),
-            paragraphs=[*map(_paragraph, words_of(entry.document, house.own))],
+            paragraphs=[*map(paragraph_of, words_of(entry.document, house.own))],
             narrower=_narrower(house, entry),
             said=said,
             actions=_actions(entry, house.clock()),
@@ -175,8 +166,7 @@ def _say(house: House, person: str, study: str, action: Action, fields: Mapping[
         _check_possible(entry, action, house.clock())
         code = None if action == "approve" else _code(fields)
         reason = "" if action == "approve" else fields.get("reason", "").strip()
-        word: AnswerWord = action
-        desk.answer(entry, word, code, reason, person=person)
+        desk.answer(entry, action, code, reason, person=person)
 
 
 def _code(fields: Mapping[str, str]) -> ReasonCode:
@@ -191,8 +181,8 @@ def _check_possible(entry: StudyEntry, action: Action, now: float) -> None:
 
 
 def _actions(entry: StudyEntry, now: float) -> tuple[Action, ...]:
-    is_over = bool(entry.closed) or entry.document.expires < now
-    return tuple(action for action in _POSSIBLE[entry.answer] if not (is_over and action == "approve"))
+    is_open = takes_jobs(entry, now)
+    return tuple(action for action in _POSSIBLE[entry.answer] if is_open or action != "approve")
 
 
 def _found(house: House, study: str) -> tuple[StudyEntry, list[dict[str, object]]]:
@@ -210,25 +200,23 @@ def _narrower(house: House, entry: StudyEntry) -> list[str]:
         return [text("house.study.policy_wrong")]
 
 
-def _line(entry: StudyEntry) -> Line:
+def _line(entry: StudyEntry, now: float) -> Line:
     document = entry.document
     return Line(
-        entry.study, document.question, _word(entry), _kind(entry), tuple(document.members), document.expires
+        entry.study,
+        document.question,
+        _word(entry, now),
+        _kind(entry),
+        tuple(document.members),
+        document.expires,
     )
 
 
-def _word(entry: StudyEntry) -> str:
-    if entry.closed or entry.document.expires < time.time():
+def _word(entry: StudyEntry, now: float) -> str:
+    if not takes_jobs(entry, now):
         return text("house.studies.over", answer=text(f"house.answer.{entry.answer.value}"))
     return text(f"house.answer.{entry.answer.value}")
 
 
 def _kind(entry: StudyEntry) -> str:
     return _KINDS[entry.answer.value]
-
-
-def _paragraph(words: str) -> Paragraph:
-    subject, colon, rest = words.partition(": ")
-    if not colon or len(subject) > _LONGEST_SUBJECT:
-        return Paragraph("", words)
-    return Paragraph(subject, rest)

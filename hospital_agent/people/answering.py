@@ -102,9 +102,13 @@ def study_answers(folder: Path) -> Iterator[StudyAnswers]:
         yield StudyAnswers(journal, Keyring.open(folder), settings.id)
 
 
+def takes_jobs(entry: StudyEntry, now: float) -> bool:
+    """Whether the study is neither closed nor over."""
+    return not entry.closed and entry.document.expires >= now
+
+
 def check_open(entry: StudyEntry, now: float) -> None:
     """Raises: InputError: the study takes no more jobs, so there is nothing to approve."""
-    expires = entry.document.expires
-    if entry.closed or expires < now:
-        ended = day_of(entry.closed or expires)
+    if not takes_jobs(entry, now):
+        ended = day_of(entry.closed or entry.document.expires)
         raise InputError(f"the study ended on {ended}, and takes no more jobs", where=f"study {entry.study}")
