@@ -17,10 +17,10 @@ from cloud_service.service.permissions import Permission
 from cloud_service.service.vitals import Vitals
 from cloud_service.store import schema
 from shared.configuring import effective
+from shared.protocol.expiry import NOTICE_SECONDS
 from shared.web.texts import text, texts
 
 router = page_router()
-_NOTICE_DAYS: Final = 30
 _OLD_BACKUP_SECONDS: Final = 2 * 86_400
 _DAY_SECONDS: Final = 86_400
 _JOBS: Final = "privet_jobs"
@@ -77,7 +77,9 @@ def _signs(families: dict[str, Metric]) -> Iterator[Sign]:
     for name in ("privet_certificate_days_left", "privet_tls_certificate_days_left"):
         if (days := _value(families, name)) is not None:
             figure = text("cloud.operations.days", n=int(days))
-            yield _sign(name.removeprefix("privet_"), days > 0, figure, is_soon=days < _NOTICE_DAYS)
+            yield _sign(
+                name.removeprefix("privet_"), days > 0, figure, is_soon=days * _DAY_SECONDS < NOTICE_SECONDS
+            )
     age = _value(families, "privet_backup_age_seconds")
     if age is None:
         yield Sign(text("cloud.operations.backup"), Word(text("cloud.operations.never"), WAIT), "")

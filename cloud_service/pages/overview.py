@@ -15,11 +15,10 @@ from cloud_service.pages.studies import StudyLine, lines_of
 from cloud_service.pages.wording import GOOD, JobLine, job_line
 from cloud_service.service.hospitals import HospitalView
 from cloud_service.service.permissions import Permission
+from shared.protocol.expiry import NOTICE_SECONDS
 from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
 
 router = page_router()
-_DAY_SECONDS: Final = 86_400
-SOON_SECONDS: Final = 30 * _DAY_SECONDS
 _OF_A_STATE: Final = 100
 _FINISHED: Final = 5
 _LISTED: Final = 10
@@ -72,8 +71,8 @@ def _attention(page: Page) -> Attention:
         running=[line for line in living if not line.waits_for],
         finished=_finished(page) if page.may(Permission.JOBS_READ) else [],
         away=[view for view in members if is_away(view, now)],
-        certificates=[view for view in members if view.certificate_until - now < SOON_SECONDS],
-        ending=[line for line in opened if line.expires is not None and line.expires - now < SOON_SECONDS],
+        certificates=[view for view in members if view.certificate_until - now < NOTICE_SECONDS],
+        ending=[line for line in opened if line.expires is not None and line.expires - now < NOTICE_SECONDS],
         unanswered=[line for line in opened if line.approved < line.members],
     )
 
