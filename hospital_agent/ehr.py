@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import ssl
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,6 +20,9 @@ import httpx
 from shared.errors import TemporaryError
 
 FETCH_SECONDS: Final = 2.0
+"""For a connection, and for each part of an answer."""
+WHOLE_SECONDS: Final = 5.0
+"""For an answer whose parts drip."""
 MAX_FETCHED_BYTES: Final = 4 * 2**20
 
 
@@ -74,9 +78,11 @@ Fetch = Callable[[str], Any]
 
 
 def _bounded(parts: Any, told: str) -> bytes:
-    content = b""
+    content, ends = bytearray(), time.monotonic() + WHOLE_SECONDS
     for part in parts:
         content += part
         if len(content) > MAX_FETCHED_BYTES:
             raise TemporaryError(f"{told}: more than {MAX_FETCHED_BYTES} bytes")
-    return content
+        if time.monotonic() > ends:
+            raise TemporaryError(f"{told}: the answer took longer than {WHOLE_SECONDS:.0f} s")
+    return bytes(content)

@@ -29,7 +29,9 @@ Body = Annotated[bytes, Depends(_raw)]
 """A body as it came; the gate of the local API bounds its length and its time."""
 MAX_DEPTH: Final = 64
 MAX_FEEDBACK: Final = 1_000
-PatientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.-]{1,64}$")]
+_PATIENT: Final = r"^[.]*[A-Za-z0-9-][A-Za-z0-9.-]*$"
+"""FHIR's ids but those of dots alone, which an address takes for another place."""
+PatientId = Annotated[str, StringConstraints(pattern=_PATIENT, max_length=64)]
 _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
@@ -135,7 +137,7 @@ QUESTION_SCHEMA: Final[dict[str, Any]] = {
             "required": ["userId", "patientId"],
             "properties": {
                 "userId": _TEXT,
-                "patientId": {"type": "string", "pattern": "^[A-Za-z0-9.-]{1,64}$"},
+                "patientId": {"type": "string", "pattern": _PATIENT, "maxLength": 64},
             },
         },
         "prefetch": {"type": "object"},

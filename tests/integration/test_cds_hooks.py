@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import socket
 import sqlite3
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ from fhir.resources.R4B.operationoutcome import OperationOutcome
 from joserfc.jwk import ECKey, OctKey
 from starlette.testclient import TestClient
 
-from hospital_agent import clinical
+from hospital_agent import clinical, ehr
 from hospital_agent.clinical.cards import escaped
 from hospital_agent.clinical.ledger import LEDGER_FILE, Ledger
 from hospital_agent.clinical.paths import path_compiler
@@ -30,7 +31,7 @@ from hospital_agent.clinical_settings import ClinicalSection
 from hospital_agent.local_api import Library, create_app, serving
 from hospital_agent.models import Shelf
 from hospital_agent.settings import LocalSection
-from shared.errors import InputError
+from shared.errors import InputError, TemporaryError
 from tests.support import ward
 from tests.support.models import model_of, parties
 
@@ -305,6 +306,8 @@ WRONG_UNIT = ward.bundle(ward.PUSHING | {"valueQuantity": {"value": 7777, "unit"
         ({"hookInstance": "7"}, 400, "hookInstance"),
         ({"context": {}}, 400, "context"),
         ({"context": {"userId": "P/1", "patientId": "../admin"}}, 400, "patientId"),
+        ({"context": {"userId": "P/1", "patientId": ".."}}, 400, "patientId"),
+        ({"context": {"userId": "P/1", "patientId": "7" * 65}}, 400, "patientId"),
         ({"fhirAuthorization": {"access_token": "t", "token_type": "Bearer"}}, 400, "fhirServer"),
         ({"prefetch": ward.prefetch(observations={"a": 1})}, 422, "expected FHIR resources"),
         ({"prefetch": ward.prefetch(observations=FOREIGN)}, 422, "more than one patient"),
@@ -568,6 +571,29 @@ def test_what_was_not_sent_is_fetched_where_that_is_allowed(
     del sent["conditions"]
     check_outcome(one.ask(prefetch=sent, **token), 412, "answered 403")
     assert "granted" not in one.ask(prefetch=sent, **token).text
+
+
+def test_an_answer_that_drips_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import StreamingResponse
+    from starlette.routing import Route
+
+    async def drip() -> AsyncIterator[bytes]:
+        for _ in range(1000):
+            yield b" "
+            await asyncio.sleep(0.02)
+
+    async def found(_request: Request) -> StreamingResponse:
+        return StreamingResponse(drip())
+
+    monkeypatch.setattr(ehr, "WHOLE_SECONDS", 0.2)
+    app = Starlette(routes=[Route("/fhir/Observation", found)])
+    with serving(app, LocalSection(port=0)) as url:  # type: ignore[arg-type]
+        began = time.monotonic()
+        with pytest.raises(TemporaryError, match="took longer"):
+            ehr.ClinicalServers(frozenset({f"{url}/fhir"})).resources(f"{url}/fhir", "Observation", "")
+        assert time.monotonic() - began < 5
 
 
 def test_keys_are_fetched_from_the_address_that_the_client_declared(tmp_path: Path) -> None:
