@@ -80,7 +80,8 @@ def sequence(lines: list[str]) -> str:
         "accDescr", "; ".join(_said(step, [name for _, name in people]) for step in steps if step.text)
     )
     parts = [
-        f'<figure class="sequence"><svg viewBox="0 0 {width} {height}" role="img" style="max-width:{width}px"',
+        '<figure class="sequence" tabindex="0">',
+        f'<svg viewBox="0 0 {width} {height}" role="img" style="max-width:{width}px"',
         f' aria-label="{escape(title)}. {escape(about)}">',
         _TIP,
         *_lanes([name for _, name in people], height),

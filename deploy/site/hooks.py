@@ -50,6 +50,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return diagrams.drawn("".join(parts))
 
 
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the theme's search for who does not see it."""
+    return output.replace('role="dialog">', 'role="dialog" aria-label="Search">')
+
+
 def section(document: str, heading: str) -> str:
     """The text under a heading of level 2, without the heading; its links within the document lead there.
 
