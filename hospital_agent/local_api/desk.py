@@ -337,7 +337,8 @@ class Desk:
     def _trial(self, name: str, now: Change) -> dict[str, Any] | None:
         if self.counters is None or now.candidate is None:
             return None
-        return self.counters.trial(name, now).document()
+        with self.counters.lock:
+            return self.counters.trial(name, now).told()
 
     def _head(
         self, answers: Answers, standing: Standing, name: str | None, role: str

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from hospital_agent.files import make_private_folder, read_file, write_file
 from hospital_agent.models.names import SERVING, Change
-from hospital_agent.models.watching import Watch
+from hospital_agent.models.watching import TOLD_EVERY, Watch
 from shared.errors import InputError
 
 COUNTERS_FILE: Final = "counters.json"
@@ -35,9 +35,20 @@ class Trial:
     asked: int = 0
     differ: int = 0
     pairs: dict[str, int] = field(default_factory=dict)
+    _told: dict[str, Any] | None = field(default=None, repr=False)
+    _told_at: int = 0
+
+    def told(self) -> dict[str, Any]:
+        """What people and programs are shown: how it stood when at least `TOLD_EVERY` more records had come.
+
+        At each question, one could read the class of a patient off two looks.
+        """
+        if self.asked - self._told_at >= TOLD_EVERY:
+            self._told, self._told_at = self.document(), self.asked
+        return self._told or Trial(self.champion, self.candidate, self.since).document()
 
     def document(self) -> dict[str, Any]:
-        """As people and programs are shown it."""
+        """How it stands now."""
         share = None if not self.asked else round(self.differ / self.asked, 6)
         return {
             "champion": self.champion,

@@ -183,6 +183,15 @@ def test_a_trial_answers_its_share_always_alike_and_compares_all(local: TestClie
     assert "candidate" not in roles()
 
 
+def test_no_single_answer_is_read_off_a_trial(local: TestClient, house: House) -> None:
+    house.point("ward-4", NEW.id, "1/4")
+    told = []
+    for _ in range(41):
+        local.post("/v1/models/ward-4/predict", json={"record": WELL})
+        told.append(local.get("/v1/names").json()["names"][0]["trial"]["records"])
+    assert told == [0] * 19 + [20] * 20 + [40] * 2
+
+
 def test_a_candidate_that_cannot_answer_leaves_it_to_the_champion(local: TestClient, house: House) -> None:
     house.point("ward-3", NEW.id, "999/1000")
     house.desk.library.shelf.remove(NEW.id)
