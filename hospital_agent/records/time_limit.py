@@ -6,9 +6,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Never
+from typing import Final
 
 from shared.errors import InputError
+
+_AGAIN_SECONDS: Final = 0.1
 
 
 class _OverdueError(BaseException):
@@ -21,16 +23,28 @@ def at_most(seconds: float, where: str, remedy: str) -> Iterator[None]:
 
     Raises: InputError: it took longer.
     """
-    before = signal.signal(signal.SIGALRM, _end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    armed: list[bool] = [True]
+    fired: list[bool] = []
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        if armed:
+            fired.append(True)
+            raise _OverdueError
+
+    before = signal.signal(signal.SIGALRM, end)
     try:
-        yield
-    except _OverdueError:
+        try:
+            # Again and again: an alarm that falls into a finalizer is lost.
+            signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN_SECONDS)
+            yield
+        finally:
+            armed.clear()
+    except (_OverdueError, Exception):
+        armed.clear()
+        if not fired:
+            raise
+        # What was interrupted may have said something of its own instead.
         raise InputError(f"took longer than {seconds:g} seconds", where=where, remedy=remedy) from None
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _end(_number: int, _frame: FrameType | None) -> Never:
-    raise _OverdueError
