@@ -72,7 +72,7 @@ def add(pages: FastAPI, house: House) -> None:
         except WrongStewardError:
             return _confirm(request, house, job, said, fields)
         with house.journal() as journal:
-            _say(journal, _entry(journal, job), said, fields, person)
+            answer_offer(journal, job, said, fields, person)
         return RedirectResponse(f"/house/jobs/{job}", 303)
 
 
@@ -98,16 +98,20 @@ def _confirm(
     )
 
 
-def _say(journal: Journal, entry: JobEntry, said: Said, fields: Mapping[str, str], person: str) -> None:
-    _check_waits(entry)
-    if fields.get("mh") != entry.mh:
-        raise PageProblem(409, "changed")
+def answer_offer(journal: Journal, job: str, said: Said, fields: Mapping[str, str], person: str) -> None:
+    """Journal a steward's word. Raises: PageProblem: another offer than was shown, or somebody was quicker."""
     reason = fields.get("reason", "").strip() if said == "decline" else ""
     if len(reason) > REASON_CHARACTERS or not is_plain_line(reason):
         raise InputError(
             f"a reason is one line of at most {REASON_CHARACTERS} characters", remedy="Shorten it."
         )
     with journal.transaction():
+        entry = _entry(journal, job)
+        _check_waits(entry)
+        if fields.get("mh") != entry.mh:
+            raise PageProblem(409, "changed")
+        if any(answer.job == entry.job for answer in journal.answers()):
+            raise PageProblem(409, "answered")
         journal.answer(Answer(entry.job, said == "approve", reason))
         journal.record("offer_answered", job=entry.job, answer=said, person=person)
 

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from hospital_agent.files import write_file
+from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.pages.background import Background, Work
 from hospital_agent.pages.guarding import Doorkeeper, Throttle
+from hospital_agent.pages.jobs import answer_offer
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.stewards import STEWARDS_FILE, Stewards
 from hospital_agent.protection import KEY_FILE, Protection
@@ -168,3 +170,15 @@ def done(looks: Background, name: str) -> Work:
         assert time.monotonic() < end
         time.sleep(0.1)
     return work
+
+
+def test_of_two_words_on_an_offer_the_first_counts(folder: Path) -> None:
+    offered = JobEntry("ab" * 16, "00" * 32, "s", "q", b"offer", JobStatus.AWAITING)
+    with Journal.open(folder) as journal:
+        journal.put_job(offered)
+        with pytest.raises(PageProblem, match="changed"):
+            answer_offer(journal, offered.job, "approve", {"mh": "11" * 32}, "Ada")
+        answer_offer(journal, offered.job, "decline", {"mh": offered.mh, "reason": "no"}, "Ada")
+        with pytest.raises(PageProblem, match="answered"):
+            answer_offer(journal, offered.job, "approve", {"mh": offered.mh}, "Bob")
+        assert [(word.approve, word.reason) for word in journal.answers()] == [(False, "no")]
