@@ -42,19 +42,24 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Take the steps that the journal lacks, all or none. Raises: InputError: a newer version wrote it."""
+    if _version(connection, path) == VERSION:  # so that whoever only reads never waits for the daemon's writes
+        return
     connection.execute("BEGIN IMMEDIATE")
+    for step in STEPS[_version(connection, path) :]:  # another process may have been quicker
+        for statement in step.split(";"):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection, path: Path) -> int:
+    """How many steps the journal has taken. Raises: InputError: more than there are here."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version > VERSION:
-        connection.execute("ROLLBACK")
         raise InputError(
             "the journal was written by a newer version of Privet",
             where=str(path),
             remedy="Run that version, or a newer one.",
             number="A013",
         )
-    for step in STEPS[version:]:
-        for statement in step.split(";"):
-            connection.execute(statement)
-    if version < VERSION:
-        connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
+    return int(version)

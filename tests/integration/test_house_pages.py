@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -174,10 +173,8 @@ def test_a_cloud_that_is_away_is_told_and_models_answer_all_the_same(opened: Ope
 
 
 def test_pages_answer_while_the_daemon_writes(opened: Open) -> None:
-    with Journal.open(opened.folder) as busy, ThreadPoolExecutor(1) as pool:
-        with busy.transaction():
-            asked = pool.submit(opened.browser.get, f"/house/jobs/{opened.job}")
-            time.sleep(0.2)
+    with Journal.open(opened.folder) as busy, ThreadPoolExecutor(1) as pool, busy.transaction():
+        asked = pool.submit(opened.browser.get, f"/house/jobs/{opened.job}")
         assert "What left this house" in asked.result(10)
 
 
