@@ -36,15 +36,19 @@ def read_csv(
 def _decoded(body: bytes, encoding: str | None) -> str:
     if not body.strip():
         raise InputError("an empty body", where=BODY, remedy="Give a header and at least one line of values.")
-    with private_file() as (stream, path):
-        stream.write(body)
-        stream.flush()
-        found = find_encoding(Path(path), encoding, BODY).name
+    found = encoding or "text"
     try:
+        with private_file() as (stream, path):
+            stream.write(body)
+            stream.flush()
+            found = find_encoding(Path(path), encoding, BODY).name
         return body.decode(found).removeprefix("\ufeff")
-    except UnicodeDecodeError:
+    except (
+        UnicodeError,
+        LookupError,
+    ):  # or it is a name of Python's that is no encoding of text, such as zlib
         raise InputError(
-            f"not {found}", where=BODY, remedy="Name the encoding: Content-Type: text/csv; charset=…"
+            f"not {found[:40]}", where=BODY, remedy="Name the encoding: Content-Type: text/csv; charset=…"
         ) from None
 
 

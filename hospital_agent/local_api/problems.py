@@ -50,11 +50,16 @@ def problem(status: int, code: str, detail: str, **more: str) -> Response:
         "type": f"urn:privet:problem:{code}",
         "title": code.replace("_", " "),
         "status": status,
-        "detail": detail,
+        "detail": _writable(detail),
         "code": code,
     }
-    filled = {name: text for name, text in more.items() if text}
+    filled = {name: _writable(text) for name, text in more.items() if text}
     return JSONResponse(document | filled, status, media_type=PROBLEM_TYPE)
+
+
+def _writable(text: str) -> str:
+    """The text without halves of characters, which JSON may hold and UTF-8 may not."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

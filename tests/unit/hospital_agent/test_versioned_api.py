@@ -140,6 +140,13 @@ def test_a_wrong_csv_is_told_by_line_and_column(local: TestClient, body: str, to
     assert MARKER not in answer.text
 
 
+@pytest.mark.parametrize("charset", ["zlib", "punycode", "idna", "nothing", "utf-16"])
+def test_a_charset_that_does_not_fit_is_told(local: TestClient, charset: str) -> None:
+    headers = {"content-type": f"text/csv; charset={charset}"}
+    answer = local.post(f"/v1/models/{OLD.id}/predict", content=b"nausea,fever\n1,1\n\xff", headers=headers)
+    assert answer.status_code == 422
+
+
 def test_columns_that_the_study_does_not_use_are_named(local: TestClient) -> None:
     names = [attribute.name for attribute in OLD.schema.attributes]
     body = ",".join([*names, "ward"]) + "\n" + ",".join(["1"] * (len(names) + 1)) + "\n"
@@ -397,6 +404,11 @@ def test_a_caller_that_asks_too_often_is_told_when_to_come_again(house: House) -
         assert found[-1].headers["retry-after"] == "1"
         house.now += 1
         assert client.post("/predict", json={"record": ILL}).status_code == 200
+
+
+@pytest.mark.parametrize("body", [b'{"record":{},"model":"\\ud800"}', b'{"record":{"\\ud800":1}}'])
+def test_half_a_character_is_refused_in_words(local: TestClient, body: bytes) -> None:
+    assert local.post("/predict", content=body, headers=JSON).status_code == 422
 
 
 def test_two_models_in_one_request_are_refused(local: TestClient) -> None:
