@@ -14,7 +14,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import JobEntry, Journal, OutgoingMessage
+    from hospital_agent.journal import Journal
 
 
 def status(folder: Folder) -> Report:
@@ -35,6 +35,7 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     from hospital_agent.journal import Journal
     from hospital_agent.journal.contact import silent_since
     from hospital_agent.keyring import Keyring
+    from hospital_agent.people.standings import job_document
     from hospital_agent.settings import load_settings
     from shared.protocol.expiry import ends, notice
     from shared.protocol.waiting import of_contact
@@ -44,7 +45,7 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     own = ring.certificate
     with Journal.open(folder) as journal:
         pending = journal.pending()
-        jobs = [_job_document(entry) | _waiting(entry, pending) for entry in journal.jobs()]
+        jobs = [job_document(entry, pending) for entry in journal.jobs()]
         waiting = _studies_waiting(folder, journal)
         silent = silent_since(journal)
     return {
@@ -60,13 +61,6 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
         "studies_waiting": waiting,
         "jobs": jobs,
     }
-
-
-def _waiting(entry: JobEntry, pending: list[OutgoingMessage]) -> dict[str, Any]:
-    from hospital_agent.commands.waiting import waiting_of
-
-    found = waiting_of(entry, pending)
-    return {"waiting": None if found is None else found.document}
 
 
 def _studies_waiting(folder: Path, journal: Journal) -> list[str]:
@@ -164,23 +158,6 @@ def _answer(folder: Path, prefix: str, *, approve: bool, reason: str) -> Report:
     running = is_running(folder)
     when = "The agent acts on it now." if running else f"It counts once it runs: privet agent run {folder}"
     return Report({"job": entry.job, "answer": word, "running": running}, f"Job {entry.job}: {word}. {when}")
-
-
-def _job_document(entry: JobEntry) -> dict[str, Any]:
-    return {
-        "job": entry.job,
-        "study": entry.study,
-        "status": entry.status.value,
-        "phase": entry.phase,
-        "round": entry.round,
-        "code": entry.code,
-        "reason": entry.reason,
-        "created": entry.created,
-        "updated": entry.updated,
-        "seconds": {part: round(value, 6) for part, value in entry.tally.seconds.items()},
-        "bytes": {"sent": dict(entry.tally.sent), "received": dict(entry.tally.received)},
-        "work": dict(entry.tally.work),
-    }
 
 
 def _head(document: dict[str, Any]) -> str:

@@ -42,7 +42,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Take the steps that the journal lacks, all or none. Raises: InputError: a newer version wrote it."""
-    if _version(connection, path) == VERSION:  # so that whoever only reads never waits for the daemon's writes
+    # Without a lock where nothing is to be done: whoever only reads never waits for the daemon's writes.
+    if _version(connection, path) == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     for step in STEPS[_version(connection, path) :]:  # another process may have been quicker

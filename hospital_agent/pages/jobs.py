@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from hospital_agent.daemon.casework import manifest_of
@@ -24,12 +24,16 @@ from hospital_agent.people.answering import REASON_CHARACTERS
 from hospital_agent.people.ledgers import ledgers_of
 from hospital_agent.people.log_file import signed_log
 from hospital_agent.people.offers import offer_document
+from hospital_agent.people.standings import job_document
 from shared.errors import InputError
 from shared.protocol.disclosure import Ledger
 from shared.protocol.disclosure_page import ledger_page
 from shared.tree.schema_checks import is_plain_line
+from shared.wire.base import MAX_INTEGER
 
 Said = Literal["approve", "decline"]
+SHOWN_JOBS: Final = 50
+"""Of the list, at once."""
 
 
 def add(pages: FastAPI, house: House) -> None:
@@ -37,10 +41,21 @@ def add(pages: FastAPI, house: House) -> None:
     speaking = Speaking(house.folder)
 
     @pages.get("/house/jobs")
-    def listed(request: Request) -> Response:
-        """All jobs, the newest first."""
-        jobs = [job_row(job) for job in reversed(house.status()["jobs"])]
-        return page(request, "jobs.html", active="jobs", jobs=jobs)
+    def listed(
+        request: Request, start: Annotated[int, Query(alias="from", ge=0, le=MAX_INTEGER)] = 0
+    ) -> Response:
+        """The jobs, the newest first."""
+        with house.journal() as journal:
+            entries, pending = journal.jobs()[::-1], journal.pending()
+        jobs = [job_row(job_document(entry, pending)) for entry in entries[start : start + SHOWN_JOBS]]
+        return page(
+            request,
+            "jobs.html",
+            active="jobs",
+            jobs=jobs,
+            newer=max(0, start - SHOWN_JOBS) if start else None,
+            older=start + SHOWN_JOBS if start + SHOWN_JOBS < len(entries) else None,
+        )
 
     @pages.get("/house/jobs/{job}")
     def one(request: Request, job: str) -> Response:
@@ -51,7 +66,8 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/jobs/{job}/now")
     def now(request: Request, job: str, seen: str = "") -> Response:
         """The part of the page that changes by itself."""
-        row = _row(house, job)
+        with house.journal() as journal:
+            row = _row(journal, _entry(journal, job))
         return changed_part(request, "job_now.html", seen, {"row": row, "job": job})
 
     @pages.get("/house/jobs/{job}/files/{name}")
@@ -128,11 +144,8 @@ def _entry(journal: Journal, job: str) -> JobEntry:
     return entry
 
 
-def _row(house: House, job: str) -> JobRow:
-    found = next((one for one in house.status()["jobs"] if one["job"] == job), None)
-    if found is None:
-        raise PageProblem(404, "no_job")
-    return job_row(found)
+def _row(journal: Journal, entry: JobEntry) -> JobRow:
+    return job_row(job_document(entry, journal.pending()))
 
 
 def _seen(values: Mapping[str, Any]) -> str:
@@ -142,6 +155,7 @@ def _seen(values: Mapping[str, Any]) -> str:
 def _about(house: House, job: str) -> dict[str, Any]:
     with house.journal() as journal:
         entry = _entry(journal, job)
+        row = _row(journal, entry)
         records = [record for record in journal.audit_records() if record.get("job") == job]
         ledgers = ledgers_of(journal, entry, house.own)
         evidence = len(journal.evidence(job))
@@ -149,7 +163,7 @@ def _about(house: House, job: str) -> dict[str, Any]:
     return {
         "job": job,
         "entry": entry,
-        "row": _row(house, job),
+        "row": row,
         "offer": offer_document(entry),
         "leaving": _leaving_words(manifest_of(entry).profile),
         "steps": steps_of(records, manifest_of(entry)),

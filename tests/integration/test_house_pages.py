@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 
 from hospital_agent.journal import Answer, JobStatus, Journal, studies
 from hospital_agent.journal.contact import note_silence
+from hospital_agent.pages import jobs
 from hospital_agent.people.stewards import Stewards
 from shared.web.rendering import HEADERS
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
@@ -114,6 +115,23 @@ def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> No
     asked = next(record["slots"] for record in records if record.get("type") == "round_open")
     assert f"Encrypted and masked counts for the {asked} cells" in told
     assert all(record["sha256"][:12] in told for record in records if record["kind"] == "sent")
+
+
+def test_older_jobs_are_a_page_further(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "from=" not in opened.browser.get("/house/jobs")
+    assert 'href="/house/jobs">Newer jobs' in opened.browser.get("/house/jobs?from=50")
+    monkeypatch.setattr(jobs, "SHOWN_JOBS", 1)
+    with Journal.open(opened.folder) as journal:
+        newer = replace(journal.find(opened.job), job="ab" * 16, created=2e9)
+        journal.put_job(newer)
+        try:
+            first, second = opened.browser.get("/house/jobs"), opened.browser.get("/house/jobs?from=1")
+        finally:
+            journal.forget(newer.job)
+    assert 'href="?from=1">Older jobs' in first
+    assert f"/house/jobs/{newer.job}" in first
+    assert 'href="?from=0">Newer jobs' in second
+    assert f"/house/jobs/{opened.job}" in second
 
 
 def test_the_ledger_is_the_commands(opened: Open) -> None:

@@ -1,4 +1,4 @@
-"""What each job of `privet agent status` waits for, from the journal alone."""
+"""Where each job stands, and what it waits for, from the journal alone; as plain JSON."""
 
 from __future__ import annotations
 
@@ -10,6 +10,26 @@ from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage
 from shared.protocol import waiting
 from shared.protocol.states import AgentState
 from shared.protocol.waiting import Waiting
+
+
+def job_document(entry: JobEntry, pending: Collection[OutgoingMessage]) -> dict[str, Any]:
+    """One of the jobs of `privet agent status --json`. Args: pending: own messages without an answer."""
+    found = waiting_of(entry, pending)
+    return {
+        "job": entry.job,
+        "study": entry.study,
+        "status": entry.status.value,
+        "phase": entry.phase,
+        "round": entry.round,
+        "code": entry.code,
+        "reason": entry.reason,
+        "created": entry.created,
+        "updated": entry.updated,
+        "seconds": {part: round(value, 6) for part, value in entry.tally.seconds.items()},
+        "bytes": {"sent": dict(entry.tally.sent), "received": dict(entry.tally.received)},
+        "work": dict(entry.tally.work),
+        "waiting": None if found is None else found.document,
+    }
 
 
 def waiting_of(entry: JobEntry, pending: Collection[OutgoingMessage]) -> Waiting | None:
