@@ -27,7 +27,10 @@ _SIZED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One line of the log. `direction`: left, came or here. `place`: round and attempt, empty outside of rounds."""
+    """One line of the log. `direction`: left, came or here. `place`: round and attempt, empty outside of rounds.
+
+    Logs count rounds from 0, people from 1.
+    """
 
     moment: int
     direction: str
@@ -101,7 +104,7 @@ def _place(record: Mapping[str, Any], message: Any) -> str:
         return ""
     again = int(record.get("attempt", 0))
     name = "house.job.round_again" if again else "house.job.round"
-    return text(name, n=int(record["round"]), attempt=again + 1)
+    return text(name, n=int(record["round"]) + 1, attempt=again + 1)
 
 
 _OUTSIDE_OF_ROUNDS: Final = (

@@ -14,9 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobStatus, Journal, studies
 from hospital_agent.journal.contact import note_silence
 from hospital_agent.pages import jobs
+from hospital_agent.pages.leaving import steps_of
 from hospital_agent.people.stewards import Stewards
 from shared.web.rendering import HEADERS
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
@@ -109,12 +111,15 @@ def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> No
     told = opened.browser.get(f"/house/jobs/{opened.job}")
     with Journal.open(opened.folder) as journal:
         records = [r for r in journal.audit_records() if r.get("job") == opened.job]
+        manifest = manifest_of(journal.find(opened.job))
     sent = sum(record["kind"] == "sent" for record in records)
     assert sent >= 4
     assert told.count(">left</span>") == sent
     asked = next(record["slots"] for record in records if record.get("type") == "round_open")
     assert f"Encrypted and masked counts for the {asked} cells" in told
     assert all(record["sha256"][:12] in told for record in records if record["kind"] == "sent")
+    rounds = {str(record["round"] + 1) for record in records if record.get("type") == "round_open"}
+    assert {step.place for step in steps_of(records, manifest)} == rounds | {""}
 
 
 def test_older_jobs_are_a_page_further(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
