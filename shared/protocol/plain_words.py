@@ -172,8 +172,8 @@ def _learned(document: StudyDocument, profile: str) -> str:
     )
     if document.shared_result:
         told += (
-            ", or nobody where a job keeps it shared and hospitals ask it for classes (who asks about enough records of "
-            "their own choice, in one job even, can rebuild it)"
+            ", or nobody where a job keeps it shared and hospitals ask it for classes (who asks about enough "
+            "records of their own choice, in one job even, can rebuild it)"
         )
     return _LEARNED[profile].format(told=told)
 
