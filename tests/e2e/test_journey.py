@@ -17,7 +17,7 @@ pytestmark = needs_chromium
 
 def test_from_a_question_to_an_answer(tmp_path: Path) -> None:
     with stage_in_threads(tmp_path) as stage, opened_browser() as browser:
-        looks = Looks()
+        looks = Looks(SCREENSHOTS)
         Journey(stage, browser, looks).whole()
         looks.check()
 
