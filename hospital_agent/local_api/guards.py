@@ -84,11 +84,12 @@ def from_here(connection: HTTPConnection) -> bool:
     if site == "cross-site" and dest != "document":
         return False
     named = [f"//{connection.headers.get('host', '')}", *connection.headers.getlist("origin")]
-    return all(map(_names_this_machine, named))
+    return all(map(names_this_machine, named))
 
 
 @lru_cache(maxsize=1024)
-def _names_this_machine(url: str) -> bool:
+def names_this_machine(url: str) -> bool:
+    """Whether the host of an address is this machine by a loopback name; of a bare host, write `//` before it."""
     try:
         return is_loopback(URL(url).hostname or "")
     except ValueError:

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import shared.web
 from hospital_agent.pages import home, jobs, models, own_records, problems, rules, signing_in, studies, trying
-from hospital_agent.pages.guarding import Doorkeeper, add_guards, checked
+from hospital_agent.pages.guarding import add_guards, checked
 from hospital_agent.pages.house import House
+from hospital_agent.pages.sessions import Doorkeeper
 from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"

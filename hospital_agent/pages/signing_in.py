@@ -7,8 +7,9 @@ from typing import Final
 from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from hospital_agent.pages.guarding import SIGN_IN, Doorkeeper, Fields, set_cookie, visitor
+from hospital_agent.pages.guarding import SIGN_IN, Fields, set_cookie, visitor
 from hospital_agent.pages.house import House, page
+from hospital_agent.pages.sessions import Doorkeeper
 
 _INSIDE: Final = "/house/"
 

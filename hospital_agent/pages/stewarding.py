@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hospital_agent.pages.guarding import Throttle
 from hospital_agent.pages.problems import PageProblem
+from hospital_agent.pages.sessions import Throttle
 from hospital_agent.people.stewards import Stewards
 from hospital_agent.settings import load_settings
 from shared.errors import InputError

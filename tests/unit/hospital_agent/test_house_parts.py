@@ -14,9 +14,9 @@ import pytest
 from hospital_agent.files import write_file
 from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.pages.background import Background, Work
-from hospital_agent.pages.guarding import Doorkeeper, Throttle
 from hospital_agent.pages.jobs import answer_offer
 from hospital_agent.pages.problems import PageProblem
+from hospital_agent.pages.sessions import Doorkeeper, Throttle
 from hospital_agent.people.stewards import STEWARDS_FILE, Stewards
 from hospital_agent.protection import KEY_FILE, Protection
 from privet.__main__ import run
