@@ -10,7 +10,7 @@ from typing import Final
 from hospital_agent.models import Answers, Shelf
 from hospital_agent.models.card import evaluation_of
 from hospital_agent.models.model import Model
-from hospital_agent.models.tallies import Cabinet
+from hospital_agent.models.tallies import Cabinet, TallyResult
 from shared.contract.asking import AskedReader
 from shared.errors import InputError
 
@@ -76,16 +76,15 @@ class Library:
         )
 
     def evaluations(self, model: Model) -> list[dict[str, object]]:
-        """What evaluation jobs have opened about a model, oldest first."""
-        if self.cabinet is None or model.tree is None:
+        """What evaluation jobs have opened about a model, oldest first; none of one whose tree is not here."""
+        if model.tree is None:
             return []
-        found: list[dict[str, object]] = []
-        for job in self.cabinet.ids():
-            result = self.cabinet.get(job)
-            asked = result.manifest.tally
-            if asked is not None and asked.kind == "evaluation" and asked.model == model.id:
-                found.append(evaluation_of(result, model))
-        return found
+        return [evaluation_of(result, model) for result in self.evaluating(model)]
+
+    def evaluating(self, model: Model) -> list[TallyResult]:
+        """The counts behind them, as the jobs opened them. Raises: InputError: one was altered."""
+        found = [] if self.cabinet is None else [self.cabinet.get(job) for job in self.cabinet.ids()]
+        return [result for result in found if _is_about(result, model)]
 
     def histogram(self, model: Model) -> Mapping[str, Sequence[int]]:
         """Records of all hospitals by attribute and value, where a job of the same study has counted them."""
@@ -100,3 +99,8 @@ class Library:
                     for attribute, table in zip(result.schema.attributes, result.tables, strict=True)
                 }
         return {}
+
+
+def _is_about(result: TallyResult, model: Model) -> bool:
+    asked = result.manifest.tally
+    return asked is not None and asked.kind == "evaluation" and asked.model == model.id

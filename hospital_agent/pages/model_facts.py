@@ -10,7 +10,6 @@ from hospital_agent.journal import Journal
 from hospital_agent.local_api.desk import Desk
 from hospital_agent.models import Model
 from hospital_agent.models.reporting import Choices, Evidence, report_of
-from hospital_agent.models.tallies import TallyResult
 from hospital_agent.people.ledgers import ledgers_of
 from shared.errors import InputError
 from shared.evaluation.floors import DEFAULT_FLOOR
@@ -67,22 +66,9 @@ def _drift(desk: Desk, model: str) -> Drift | None:
 
 def report_html(desk: Desk, journal: Journal, model: Model, own: str, version: str) -> bytes:
     """The report on a model as a page of its own, with the usual floor: what `privet agent report --html` writes."""
-    evidence = Evidence(evaluations=_evaluations(desk, model), fact=_ledger(journal, model.id, own))
+    evidence = Evidence(evaluations=desk.library.evaluating(model), fact=_ledger(journal, model.id, own))
     report = report_of(model, evidence, Choices(DEFAULT_FLOOR), version)
     return report_page(report_document(report)).encode()
-
-
-def _evaluations(desk: Desk, model: Model) -> list[TallyResult]:
-    cabinet = desk.library.cabinet
-    if cabinet is None:
-        return []
-    found = [cabinet.get(job) for job in cabinet.ids()]
-    return [result for result in found if _is_about(result, model)]
-
-
-def _is_about(result: TallyResult, model: Model) -> bool:
-    asked = result.manifest.tally
-    return asked is not None and asked.kind == "evaluation" and asked.model == model.id
 
 
 def _ledger(journal: Journal, job: str, own: str) -> tuple[Entry, ...] | None:
