@@ -1,13 +1,19 @@
-"""Time by part of a job, from its story by the cloud's clock: of each round, or of each phase of work on shares."""
+"""Time by part of a job, from its story by the cloud's clock: of each round, or of each phase of work on shares.
+
+People count rounds from 1, the protocol and its logs from 0.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from cloud_service.store.journal import Event
 from shared.advice.words import duration_text, number_text, size_text
+
+FIRST_ROUND: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +38,18 @@ class PhaseLine:
     sent: str
 
 
-def round_of(event: Event, otherwise: int) -> int:
+def round_of(event: Event, otherwise: int = FIRST_ROUND) -> int:
     """The round that an event is about. `level` comes with the number of the round that is opened next."""
-    number = int(event.data.get("round", otherwise))
-    return max(0, number - 1) if event.kind == "level" else number
+    if "round" not in event.data:
+        return otherwise
+    number = int(event.data["round"]) + FIRST_ROUND
+    return max(FIRST_ROUND, number - 1) if event.kind == "level" else number
 
 
 def rounds_of(events: Sequence[Event]) -> list[RoundLine]:
     """All rounds so far. One that began anew counts from its last beginning."""
     moments: dict[int, dict[str, Event]] = {}
-    number = 0
+    number = FIRST_ROUND
     for event in events:
         number = round_of(event, number)
         if event.kind == "round_open":

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cloud_service.job_texts import standing
 from cloud_service.pages import wording
-from cloud_service.pages.job_times import PhaseLine, RoundLine, phases_of, round_of, rounds_of
+from cloud_service.pages.job_times import FIRST_ROUND, PhaseLine, RoundLine, phases_of, round_of, rounds_of
 from cloud_service.pages.wording import Word
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
@@ -106,7 +106,7 @@ class JobView:
 
 def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event]) -> JobView:
     """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
-    job, waiting = stored.job, of_job(stored.job)
+    job, waiting = stored.job, of_job(stored.job, first_round=FIRST_ROUND)
     state, reached = wording.state_of(stored), _reached(stored, events)
     waits = "" if waiting is None else text("cloud.job.waits_for", who=", ".join(waiting.who))
     outcome, next_step = _ending(job)
@@ -234,7 +234,7 @@ def story_line(event: Event) -> StoryLine:
         return StoryLine(event.time, event.kind, event.kind.replace("_", " "))
     places = {key: _told(key, value) for key, value in event.data.items()}
     if "round" in event.data:
-        places["round"] = str(round_of(event, 0))
+        places["round"] = str(round_of(event))
     return StoryLine(event.time, event.kind, text(name, **{**_PLACES, **places}))
 
 

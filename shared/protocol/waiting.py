@@ -61,15 +61,18 @@ _WHAT: Final = {
 }
 
 
-def of_job(job: Job) -> Waiting | None:
-    """What a job waits for at the cloud; None once nothing is to come."""
+def of_job(job: Job, *, first_round: int = 0) -> Waiting | None:
+    """What a job waits for at the cloud; None once nothing is to come.
+
+    Args: first_round: what the first round is called. Logs and commands count from 0, pages from 1.
+    """
     if job.state is CloudState.DONE:
         return _attestations(job)
     if job.is_over:
         return None
     if not job.waiting_for:
-        return _own_work(job)
-    what = _WHAT[job.state].format(round=job.round)
+        return _own_work(job, job.round + first_round)
+    what = _WHAT[job.state].format(round=job.round + first_round)
     paused = job.paused_since
     until = job.deadline if paused is None else paused + job.manifest.deadlines.pause_seconds
     return Waiting(tuple(map(str, job.waiting_for)), what, job.waiting_since, until, _then(job))
@@ -83,9 +86,9 @@ def _attestations(job: Job) -> Waiting | None:
     return Waiting(missing, "the attestation of the finished tree", job.waiting_since, None, then)
 
 
-def _own_work(job: Job) -> Waiting:
+def _own_work(job: Job, round_number: int) -> Waiting:
     if job.state is CloudState.COLLECTING:
-        what, then = f"the sum of round {job.round}", "the sum goes to every hospital of the roster"
+        what, then = f"the sum of round {round_number}", "the sum goes to every hospital of the roster"
     else:
         what, then = "its next step", "the job goes on; a restart of the cloud takes it up again"
     return Waiting((CLOUD,), what, job.waiting_since, None, then)

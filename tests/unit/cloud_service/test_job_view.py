@@ -58,26 +58,26 @@ ON_SHARES = events_of(
 def test_each_round_has_the_time_of_its_own_parts() -> None:
     assert rounds_of(EVENTS) == [
         RoundLine(
-            0, slots="8", contributing="3 seconds", adding="2 seconds", deciding="3 seconds", nodes="2"
+            1, slots="8", contributing="3 seconds", adding="2 seconds", deciding="3 seconds", nodes="2"
         ),
         RoundLine(
-            1, slots="16", contributing="2 seconds", adding="1 second", deciding="5 seconds", nodes="0"
+            2, slots="16", contributing="2 seconds", adding="1 second", deciding="5 seconds", nodes="0"
         ),
     ]
 
 
 def test_what_has_not_come_yet_is_left_open() -> None:
     _, running = rounds_of(EVENTS[:-2])
-    assert running == RoundLine(1, slots="16", contributing="", adding="", deciding="", nodes="")
+    assert running == RoundLine(2, slots="16", contributing="", adding="", deciding="", nodes="")
 
 
 def test_a_decision_is_told_of_the_round_that_was_decided() -> None:
     told = [story_line(event).sentence for event in EVENTS if event.kind in ("level", "round_open")]
     assert [sentence[:40] for sentence in told] == [
-        "Round 0 is open: 8 counts are asked.",
-        "Round 0 is open: 8 counts are asked.",
-        "All hospitals decided round 0 alike; 2 n",
-        "Round 1 is open: 16 counts are asked.",
+        "Round 1 is open: 8 counts are asked.",
+        "Round 1 is open: 8 counts are asked.",
+        "All hospitals decided round 1 alike; 2 n",
+        "Round 2 is open: 16 counts are asked.",
     ]
 
 
