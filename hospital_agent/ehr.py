@@ -6,18 +6,17 @@ answers are bounded, and no message holds an address beyond its base: it names a
 
 from __future__ import annotations
 
-import json
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
 
 from shared.errors import TemporaryError
+from shared.wire.exact_json import RepeatedNameError, read_exact
 
 FETCH_SECONDS: Final = 2.0
 """For a connection, and for each part of an answer."""
@@ -58,9 +57,11 @@ class ClinicalServers:
                 content = _bounded(answer.iter_bytes(), told)
                 if answer.status_code != httpx.codes.OK:
                     raise TemporaryError(f"{told}: answered {answer.status_code}")
-            return json.loads(content, parse_float=Decimal)
+            return read_exact(content)
         except httpx.HTTPError as error:
             raise TemporaryError(f"{told}: {type(error).__name__}") from None
+        except RepeatedNameError as error:
+            raise TemporaryError(f"{told}: {error}") from None
         except (ValueError, RecursionError):
             raise TemporaryError(f"{told}: no JSON") from None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from decimal import Decimal
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -21,6 +20,7 @@ from shared.errors import ErrorCode, InputError, PeerError
 from shared.protocol.csv_records import BODY, CSV_TYPE, charset_of, read_records, wants_csv, write_answers
 from shared.protocol.model_card import card_markdown
 from shared.tree.prediction import Value
+from shared.wire.exact_json import RepeatedNameError, read_exact
 from shared.wire.predicting import EXAMPLE_CSV, MAX_RECORDS, PredictionAnswer, Question
 
 router = APIRouter(tags=["people"])
@@ -37,7 +37,9 @@ async def question_body(request: Request) -> Question | str:
         return _decoded(await read_bytes(request, CSV_TYPE, MAX_QUESTION_BYTES), charset_of(parameters))
     raw = await read_body(request, MAX_QUESTION_BYTES)
     try:
-        document = json.loads(raw, parse_float=Decimal)
+        document = read_exact(raw)
+    except RepeatedNameError as error:
+        raise PeerError(ErrorCode.MALFORMED, f"the body: {error}") from None
     except (ValueError, RecursionError):
         raise PeerError(ErrorCode.MALFORMED, "the body is not JSON") from None
     try:

@@ -6,9 +6,7 @@ over, so that later versions of the specification may ask as well.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
@@ -19,6 +17,7 @@ from hospital_agent.clinical.outcomes import ClinicalError
 from shared.contract.fhir_resources import Json, listed, reference_to
 from shared.errors import PeerError
 from shared.wire.base import check_item_count, describe, json_depth
+from shared.wire.exact_json import RepeatedNameError, read_exact
 
 
 async def _raw(request: Request) -> bytes:
@@ -175,13 +174,11 @@ def parsed(raw: bytes) -> Any:
     if json_depth(raw) > MAX_DEPTH:
         raise ClinicalError(400, f"JSON nested deeper than {MAX_DEPTH}")
     try:
-        return json.loads(raw, parse_float=Decimal, parse_constant=_refused)
+        return read_exact(raw)
+    except RepeatedNameError as error:
+        raise ClinicalError(400, f"The body: {error}.") from None
     except (ValueError, RecursionError):
         raise ClinicalError(400, "The body is no JSON in UTF-8.") from None
-
-
-def _refused(_text: str) -> None:
-    raise ValueError
 
 
 def as_request(document: Any) -> HookRequest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import typer
 from hospital_agent.commands.arguments import Folder, ModelPrefix
 from shared.errors import InputError
 from shared.reports import Report
+from shared.wire.exact_json import RepeatedNameError, read_exact
 
 if TYPE_CHECKING:
     from hospital_agent.models import Record, Shelf
@@ -238,7 +238,9 @@ def _from_file(path: Path) -> list[Record]:
 
 def _from_json(text: str, path: Path) -> list[Record]:
     try:
-        data: Any = json.loads(text, parse_float=Decimal)
+        data: Any = read_exact(text)
+    except RepeatedNameError as error:
+        raise InputError(str(error), where=str(path)) from None
     except (ValueError, RecursionError):
         raise InputError("not JSON", where=str(path), remedy="Give a list of objects.") from None
     records = data if isinstance(data, list) else [data]

@@ -28,6 +28,7 @@ from hospital_agent.local_api.secret_desk import MOST_WAIT_SECONDS
 from hospital_agent.models import Record
 from hospital_agent.models.questions import Question as SharedQuestion
 from shared.protocol.csv_records import CSV_TYPE, JSON_TYPE, charset_of, wants_csv, write_answers
+from shared.wire.exact_json import RepeatedNameError, read_exact
 
 REQUEST_ID: Final = "x-request-id"
 _FEW: Final = 50
@@ -111,9 +112,14 @@ def wait_of(request: Request) -> float:
 
 
 def read_question(body: bytes) -> tuple[Sequence[Record], str | None]:
-    """Records and the model that the body names. Raises: RequestValidationError: another form."""
+    """Records and the model that the body names.
+
+    Raises: RequestValidationError: another form. RefusedError: a name stands twice.
+    """
     try:
-        document = json.loads(body, parse_float=Decimal)
+        document = read_exact(body)
+    except RepeatedNameError as error:
+        raise RefusedError(400, "malformed", f"The body: {error}.") from None
     except (ValueError, RecursionError):
         raise RequestValidationError(
             [

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Coroutine
-from decimal import Decimal
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
+from shared.wire.exact_json import read_exact
 from shared.wire.predicting import MAX_RECORDS, Question
 
 __all__ = ["MAX_RECORDS", "ExactRequest", "ExactRoute", "Question"]
@@ -20,8 +19,8 @@ class ExactRequest(Request):
     """A request whose JSON numbers keep all their digits, because a threshold may be one digit away."""
 
     async def json(self) -> Any:
-        """The body, numbers with a point or an exponent as decimals."""
-        return json.loads(await self.body(), parse_float=Decimal)
+        """The body; numbers with a point or an exponent as decimals."""
+        return read_exact(await self.body())
 
 
 class ExactRoute(APIRoute):

@@ -10,7 +10,6 @@ import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from hospital_agent.records.text_file import private_file
 from hospital_agent.records.time_limit import at_most
 from hospital_agent.records.view_definition import Scalar, ViewColumn, ViewDefinition
 from shared.errors import InputError
+from shared.wire.exact_json import RepeatedNameError, read_exact
 
 _TYPES: Final = {
     "boolean": "BOOLEAN",
@@ -111,7 +111,9 @@ def read_resources(files: Iterable[Path]) -> Iterator[tuple[str, Mapping[str, An
 
 def _resource(line: bytes, place: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(line, parse_float=Decimal)
+        found = read_exact(line)
+    except RepeatedNameError as error:
+        raise InputError(str(error), where=place) from None
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, Mapping) or "resourceType" not in found:

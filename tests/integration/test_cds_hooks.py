@@ -357,6 +357,15 @@ def test_hostile_bodies_are_refused_or_answered_and_break_nothing(open_ward: War
         assert answer.status_code in (200, 400, 412, 413, 422), (path, answer.text)
 
 
+def test_an_element_named_twice_is_refused(open_ward: Ward) -> None:
+    raw = b'{"resourceType": "Patient", "gender": "male", "gender": "female"}'
+    headers = {"content-type": "application/fhir+json"}
+    answer = open_ward.client.post(f"/v1/models/{MODEL.id}/predict", content=raw, headers=headers)
+    assert answer.status_code == 400
+    assert "a name stands twice" in answer.text
+    assert "gender" not in answer.text
+
+
 def test_labels_are_shown_letter_by_letter() -> None:
     assert escaped("<script>alert(1)</script> & *x* [a](http://b)\n# c") == (
         r"&lt;script&gt;alert\(1\)&lt;/script&gt; &amp; \*x\* \[a\]\(http\://b\) \# c"

@@ -411,6 +411,17 @@ def test_half_a_character_is_refused_in_words(local: TestClient, body: bytes) ->
     assert local.post("/predict", content=body, headers=JSON).status_code == 422
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b'{"record": {"nausea": 0, "nausea": 1}}', b'{"record": {"nausea": 0}, "record": {"nausea": 1}}'],
+)
+def test_a_patient_of_two_values_is_refused(local: TestClient, body: bytes) -> None:
+    told = local.post(f"/v1/models/{OLD.id}/predict", content=body, headers=JSON)
+    assert told.status_code == 400
+    assert "a name stands twice" in told.json()["detail"]
+    assert "nausea" not in told.text
+
+
 def test_two_models_in_one_request_are_refused(local: TestClient) -> None:
     found = local.post(f"/v1/models/{OLD.id}/predict", json={"record": ILL, "model": NEW.id})
     assert (found.status_code, found.json()["code"]) == (400, "two_models")
