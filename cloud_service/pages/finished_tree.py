@@ -17,7 +17,7 @@ from cloud_service.pages.finished_frame import show
 from cloud_service.pages.frame import Page, page_may
 from cloud_service.pages.wording import JobLine, job_line
 from cloud_service.service.permissions import Permission
-from cloud_service.service.refusals import NotPublishedError, UnknownThingError
+from cloud_service.service.refusals import UnknownThingError
 from cloud_service.store.jobs import StoredJob
 from shared.export.files import FILES, form_named
 from shared.export.subject import Origin, Subject
@@ -139,13 +139,5 @@ def _others(page: Page, stored: StoredJob) -> list[JobLine]:
     return [
         job_line(each)
         for each in done
-        if each.job.manifest.job != stored.job.manifest.job and _is_readable(page, each)
+        if each.job.manifest.job != stored.job.manifest.job and page.services.results.has_tree(each)
     ]
-
-
-def _is_readable(page: Page, stored: StoredJob) -> bool:
-    try:
-        page.services.results.tree(stored.job.manifest.job)
-    except NotPublishedError:
-        return False
-    return True

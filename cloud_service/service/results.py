@@ -40,20 +40,15 @@ class Results:
 
     def result(self, job_id: str) -> Result:
         """Who attested what. Raises: UnknownThingError: no such job, or it is not done."""
-        stored = self._done(job_id)
-        members = stored.job.members
-        attested = {
-            agent: str(members[agent].attested) for agent in stored.job.roster if members[agent].attested
-        }
-        missing = tuple(agent for agent in stored.job.roster if agent not in attested)
-        agreed = set(attested.values())
-        return Result(
-            job=job_id,
-            tree_sha256=agreed.pop() if len(agreed) == 1 and not missing else None,
-            attested=attested,
-            missing=missing,
-            is_published=stored.job.manifest.publish_tree,
-        )
+        return _result_of(self._done(job_id))
+
+    def has_tree(self, stored: StoredJob) -> bool:
+        """Whether `tree` would give one, without reading it; of a job that is done."""
+        agreed = _result_of(stored).tree_sha256
+        if not stored.job.manifest.publish_tree or agreed is None:
+            return False
+        with self.database.read() as connection:
+            return agreed in journal.trees(connection, stored.job.manifest.job)
 
     def tree(self, job_id: str) -> tuple[Tree, Schema]:
         """The published tree, without counts, once every member has attested it.
@@ -65,7 +60,7 @@ class Results:
             raise NotPublishedError(
                 "the study of this job does not publish its tree; it is at the hospitals only"
             )
-        agreed = self.result(job_id).tree_sha256
+        agreed = _result_of(stored).tree_sha256
         if agreed is None:
             raise NotPublishedError("not every hospital of this job has attested the same tree yet")
         with self.database.read() as connection:
@@ -100,6 +95,20 @@ class Results:
         if stored.job.state is not CloudState.DONE:
             raise UnknownThingError(f"the job has no result: it is {stored.job.state}")
         return stored
+
+
+def _result_of(stored: StoredJob) -> Result:
+    members = stored.job.members
+    attested = {agent: str(members[agent].attested) for agent in stored.job.roster if members[agent].attested}
+    missing = tuple(agent for agent in stored.job.roster if agent not in attested)
+    agreed = set(attested.values())
+    return Result(
+        job=stored.job.manifest.job,
+        tree_sha256=agreed.pop() if len(agreed) == 1 and not missing else None,
+        attested=attested,
+        missing=missing,
+        is_published=stored.job.manifest.publish_tree,
+    )
 
 
 def _tree_of(text: str, schema: Schema) -> Tree | None:
