@@ -36,6 +36,7 @@ from cloud_service.api import (
     sign_in,
     studies,
 )
+from cloud_service.api.addresses import Addresses
 from cloud_service.api.passing import Passing
 from cloud_service.api.strangers import Strangers
 from cloud_service.api.traffic import Traffic
@@ -133,6 +134,7 @@ def create_app(services: Services) -> FastAPI:
     problems.install(app)
     pages.install(app)
     describing.install(app)
+    app.add_middleware(Addresses)
     app.add_middleware(Strangers, per_second=services.settings.limits.anonymous_per_second)
     app.add_middleware(Traffic)
     return app

@@ -235,3 +235,5 @@ def test_every_page_without_a_job_in_its_address_opens_on_postgres(tmp_path: Pat
             if not any(place in path for place in ("{job_id}", "{draft_id}", "/contract")):
                 page = browser.get(path.format(study_id="study"))
                 assert page.status_code == 200, (path, page.text)
+        for path in ("/studies/%00", "/jobs/%00", "/studies/new/%00/rules"):
+            assert browser.get(path).status_code == 404, path
