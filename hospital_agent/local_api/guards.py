@@ -19,6 +19,7 @@ from starlette.datastructures import URL
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hospital_agent.local_api.bodies import RETRY_SECONDS, NoRoomError, Room
 from hospital_agent.local_api.problems import problem
 from shared.hosts import is_loopback
 
@@ -102,6 +103,7 @@ class Guard:
 
     app: ASGIApp
     gate: Gate
+    room: Room = field(default_factory=Room, repr=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or answer it here."""
@@ -110,18 +112,22 @@ class Guard:
             return
         connection = HTTPConnection(scope)
         decided = self.gate.decide(connection)
-        if isinstance(decided, str):
-            scope.setdefault("state", {})["caller"] = decided
-            if scope["method"] in _WITH_BODY:
-                refusal = _too_large(connection)
-                if refusal is None:
-                    await self.app(scope, _in_time(receive), send)
-                    return
-                decided = refusal
-            else:
-                await self.app(scope, receive, send)
-                return
-        await decided(scope, receive, send)
+        if not isinstance(decided, str):
+            await decided(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = decided
+        if scope["method"] not in _WITH_BODY:
+            await self.app(scope, receive, send)
+            return
+        refusal = _too_large(connection)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+            return
+        try:
+            with self.room.holding(int(connection.headers.get("content-length") or 0)):
+                await self.app(scope, _in_time(receive), send)
+        except NoRoomError:
+            await _no_room()(scope, receive, send)
 
 
 def _too_large(connection: HTTPConnection) -> Response | None:
@@ -131,6 +137,17 @@ def _too_large(connection: HTTPConnection) -> Response | None:
     if length.isdigit() and int(length) <= MAX_BODY_BYTES:
         return None
     return problem(413, "too_large", f"A body of stated length up to {MAX_BODY_BYTES} bytes is needed.")
+
+
+def _no_room() -> Response:
+    refusal = problem(
+        503,
+        "busy",
+        "Other large requests are being answered.",
+        remedy="Ask again in a few seconds, or for fewer records at a time.",
+    )
+    refusal.headers["retry-after"] = str(RETRY_SECONDS)
+    return refusal
 
 
 def _in_time(receive: Receive) -> Receive:

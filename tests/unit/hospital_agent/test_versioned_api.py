@@ -10,6 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from hospital_agent.local_api import Desk, Library, Rates, create_app, serving
+from hospital_agent.local_api.bodies import LARGE_AT_ONCE
 from hospital_agent.models import Shelf
 from hospital_agent.models.counters import Counters, read_counters
 from hospital_agent.models.names import Change, Names
@@ -463,3 +465,25 @@ def test_callers_that_dawdle_are_let_go(house: House, monkeypatch: pytest.Monkey
         body = _sent(url, head + b"Connection: close\r\nContent-Length: 100\r\n\r\n", b"{")
         assert b"408" in body.split(b"\r\n", 1)[0]
         assert time.monotonic() - began < 5
+
+
+def test_large_bodies_are_taken_few_at_a_time(house: House) -> None:
+    head = (
+        b"POST /v1/models/latest/predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        b"Connection: close\r\nContent-Length: "
+    )
+    large, small = b"%d\r\n\r\n" % (2**20 + 1), b"2\r\n\r\n{}"
+    app = create_app(house.desk.library, dict, None, desk=house.desk)
+    with serving(app, LocalSection(port=0)) as url:
+        port = int(url.rsplit(":", 1)[1])
+        with ExitStack() as callers:
+            for _ in range(LARGE_AT_ONCE):
+                caller = callers.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+                caller.sendall(head + large + b"{")
+            time.sleep(0.2)
+            refused = _sent(url, head + large)
+            assert refused.startswith(b"HTTP/1.1 503")
+            assert b"retry-after: 2" in refused
+            assert _sent(url, head + small).startswith(b"HTTP/1.1 422")
+        time.sleep(0.2)
+        assert _sent(url, head + large + b" " * (2**20 + 1)).startswith(b"HTTP/1.1 422")
