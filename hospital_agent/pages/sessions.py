@@ -18,31 +18,38 @@ _IDLE_SECONDS: Final = 30 * 60
 _LONGEST_SECONDS: Final = 10 * 3600
 _MAX_SESSIONS: Final = 256
 _TRIES: Final = 5
+_TRIES_OF_ALL: Final = 30
 _TRIES_SECONDS: Final = 60.0
+
+
+Try = tuple[float, str]
+"""When, and of whom."""
 
 
 @dataclass(slots=True)
 class Throttle:
     """Counts tries before they are looked at, so that nobody guesses on, also not with many tries at once.
 
-    After `_TRIES` wrong ones within a minute no further one is looked at.
+    After `_TRIES` wrong ones within a minute none of the same name or address is looked at, so that who guesses keeps
+    nobody else out; after `_TRIES_OF_ALL` none of anybody, so that who takes many names does not guess on.
     """
 
     clock: Callable[[], float] = time.monotonic
-    _tries: list[float] = field(default_factory=list)
+    _tries: list[Try] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def begin(self) -> float:
-        """Count a try; what `forgive` takes. Raises: PageProblem: too many lately."""
+    def begin(self, who: str) -> Try:
+        """Count a try; what `forgive` takes. Args: who: a name or an address. Raises: PageProblem: too many lately."""
         with self._lock:
-            now = self.clock()
-            self._tries = [moment for moment in self._tries if moment > now - _TRIES_SECONDS]
-            if len(self._tries) >= _TRIES:
+            begun = self.clock(), who
+            self._tries = [one for one in self._tries if one[0] > begun[0] - _TRIES_SECONDS]
+            of_same = sum(other == who for _, other in self._tries)
+            if of_same >= _TRIES or len(self._tries) >= _TRIES_OF_ALL:
                 raise PageProblem(429, "too_many_tries")
-            self._tries.append(now)
-            return now
+            self._tries.append(begun)
+            return begun
 
-    def forgive(self, begun: float) -> None:
+    def forgive(self, begun: Try) -> None:
         """It was right, so it does not count."""
         with self._lock, suppress(ValueError):
             self._tries.remove(begun)
@@ -86,9 +93,9 @@ class Doorkeeper:
                 session.seen = now
             return True
 
-    def sign_in(self, given: str) -> str:
-        """A new session's cookie. Raises: PageProblem: another token, or too many tries."""
-        begun = self.throttle.begin()
+    def sign_in(self, given: str, address: str) -> str:
+        """A new session's cookie. Args: address: of who asks. Raises: PageProblem: another token, or too many tries."""
+        begun = self.throttle.begin(address)
         if self.token is None or not hmac.compare_digest(given.encode(), self.token.encode()):
             raise PageProblem(401, "wrong_token")
         self.throttle.forgive(begun)

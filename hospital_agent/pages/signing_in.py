@@ -27,7 +27,9 @@ def add(pages: FastAPI, house: House, door: Doorkeeper) -> None:
     @pages.post(SIGN_IN)
     def sign_in(request: Request, fields: Fields) -> Response:
         """Begin a session."""
-        cookie = door.sign_in(fields.get("token", "").strip())
+        cookie = door.sign_in(
+            fields.get("token", "").strip(), "" if request.client is None else request.client.host
+        )
         answer = RedirectResponse(_inside(fields.get("next", "/")), 303)
         set_cookie(request, answer, cookie)
         return answer

@@ -36,8 +36,8 @@ class Speaking:
         """
         if not load_settings(self.folder).local.approve_on_page:
             raise PageProblem(403, "not_on_page")
-        begun = self.throttle.begin()
         name = fields.get("person", "").strip()
+        begun = self.throttle.begin(name)
         if not Stewards.of(self.folder).is_one(name, fields.get("password", "")):
             raise WrongStewardError(403, "wrong_steward")
         self.throttle.forgive(begun)

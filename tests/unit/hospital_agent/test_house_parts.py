@@ -87,20 +87,25 @@ def test_in_an_encrypted_folder_a_list_that_is_not_sealed_counts_for_nothing(
 def test_tries_are_counted_before_they_are_looked_at() -> None:
     now = [0.0]
     throttle = Throttle(lambda: now[0])
-    right = throttle.begin()
+    right = throttle.begin("ada")
     throttle.forgive(right)
     for _ in range(5):
-        throttle.begin()
+        throttle.begin("ada")
     with pytest.raises(PageProblem, match="too_many_tries"):
-        throttle.begin()
+        throttle.begin("ada")
+    throttle.forgive(throttle.begin("ben"))  # whom nobody keeps out
+    for name in range(25):
+        throttle.begin(f"made up {name}")
+    with pytest.raises(PageProblem, match="too_many_tries"):
+        throttle.begin("ben")
     now[0] = 61.0
-    throttle.begin()
+    throttle.begin("ada")
 
 
 def test_a_session_ends_unused_and_at_last() -> None:
     now = [0.0]
     door = Doorkeeper("t" * 32, lambda: now[0])
-    idle, busy = door.sign_in("t" * 32), door.sign_in("t" * 32)
+    idle, busy = door.sign_in("t" * 32, "::1"), door.sign_in("t" * 32, "::1")
     for now[0] in range(0, 36_000, 1000):
         assert door.is_in(busy)
         door.is_in(idle, by_itself=True)
