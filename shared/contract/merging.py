@@ -7,6 +7,7 @@ a person has to decide: that is an error which names the column.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, TypeVar
@@ -44,9 +45,19 @@ class DraftsDifferError(InputError):
 
     def named(self, files: Sequence[str]) -> InputError:
         """The same with the drafts' files in place of their numbers. Args: files: one for each draft, in order."""
+        if len(files) != len(self.said):  # Not every draft has the value that they differ in.
+            return self.counted()
         return InputError(
             f"{self._message}: {_by_draft(self.said, files)}", where=self.where, remedy=self.remedy
         )
+
+    def counted(self) -> InputError:
+        """The same with how many drafts say it, for who cannot know which. Says the same for drafts in any order."""
+        times = Counter(self.said)
+        told = "; ".join(
+            f"{text or 'nothing'} in {count} of {len(self.said)}" for text, count in sorted(times.items())
+        )
+        return InputError(f"{self._message}: {told}", where=self.where, remedy=self.remedy)
 
 
 def _by_draft(said: Sequence[str], files: Sequence[str] = ()) -> str:
@@ -185,7 +196,12 @@ def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where
     joined = [_joined(entries, spelling, where) for entries in found.values()]
     if len({tuple(entry.value for entry in values) for values in drafts}) == 1:
         return joined
-    return sorted(joined, key=lambda entry: (entry.other, *order_of(entry.value)))
+    return sorted(joined, key=value_order)
+
+
+def value_order(entry: ContractValue) -> tuple[bool, bool, Decimal, str]:
+    """Where a value stands in a list that has no order of its own: what takes all others stands last."""
+    return (entry.other, *order_of(entry.value))
 
 
 def order_of(value: str) -> tuple[bool, Decimal, str]:

@@ -1,0 +1,159 @@
+"""A mix between hospitals and whoever merges their drafts: the merger sees what is said, and not who said it.
+
+1. Each hospital cuts its draft into statements, these into blocks of one length, and seals each block to the merger's
+   key (HPKE, RFC 9180) for this one contract's name (`seal_draft`).
+2. The mixer, who cannot open them, joins the blocks of three hospitals or more and puts them into a fresh random order
+   (`mix`). One pass of Chaum's mix (Untraceable Electronic Mail, Return Addresses, and Digital Pseudonyms, 1981); the
+   deviation: one mix, and no second layer, so a merger who gets hold of a sealed draft itself can open it.
+3. The merger opens the batch and makes drafts of it that merge alike (`open_batch`).
+
+Mixer and merger together see all, as does a merger who knows the drafts of all hospitals but one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from shared.contract.blocks import from_blocks, to_blocks
+from shared.contract.statements import drafts_of, statements_of
+from shared.crypto import agreement, sealing
+from shared.crypto.derivation import lp
+from shared.errors import ErrorCode, InputError, PeerError
+from shared.rng import RandomBelow, RandomBytes, random_below, random_bytes
+from shared.wire.base import decode_base64url, encode_base64url
+from shared.wire.contract import DataContract
+from shared.wire.contract_sealed import (
+    MAX_BATCH_BLOCKS,
+    MAX_MIXED,
+    MIN_MIXED,
+    MergerKey,
+    MergerSecret,
+    SealedBatch,
+    SealedDraft,
+)
+
+_INFO: Final = b"ppsdt/1/sealed-draft"
+_AGAIN: Final = "Have the hospitals seal their drafts again, and the batch mixed again."
+
+
+def new_merger_secret() -> MergerSecret:
+    """A fresh key for one study's batches."""
+    return MergerSecret(private=agreement.generate_private().hex())
+
+
+def public_key(secret: MergerSecret) -> MergerKey:
+    """What hospitals get."""
+    return MergerKey(public=agreement.public_of(bytes.fromhex(secret.private)).hex())
+
+
+def fingerprint(key: MergerKey) -> str:
+    """SHA-256 of the public key, 64 hex digits, for reading aloud."""
+    return hashlib.sha256(bytes.fromhex(key.public)).hexdigest()
+
+
+def seal_draft(draft: DataContract, key: MergerKey, random: RandomBytes = random_bytes) -> SealedDraft:
+    """One hospital's draft as the mixer gets it.
+
+    Raises: InputError: longer than a sealed draft may be, or the key is none.
+    """
+    public, info = bytes.fromhex(key.public), _info(draft.name)
+    try:
+        blocks = to_blocks(statements_of(draft), random)
+        sealed = [encode_base64url(sealing.seal(public, block, info)) for block in blocks]
+    except PeerError as error:
+        remedy = "Name a key that privet data merger-key wrote."
+        if error.code is ErrorCode.TOO_LARGE:
+            remedy = "List fewer values, or leave out their meanings."
+        raise InputError(str(error), where=f"draft {draft.name}", remedy=remedy) from None
+    return SealedDraft(name=draft.name, merger=fingerprint(key), blocks=sealed)
+
+
+def mix(drafts: Sequence[SealedDraft], below: RandomBelow = random_below) -> SealedBatch:
+    """All blocks in an order that nothing but `below` decides.
+
+    Raises: InputError: fewer than MIN_MIXED or more than MAX_MIXED, of several contracts or for several keys, one of
+        them twice, or one that was not filled up.
+    """
+    if not MIN_MIXED <= len(drafts) <= MAX_MIXED:
+        raise InputError(
+            f"{len(drafts)} sealed drafts were given, and a mix takes {MIN_MIXED} to {MAX_MIXED}",
+            where="mix",
+            remedy="Of two hospitals each knows what is the other's; wait for a third one's draft.",
+        )
+    first = drafts[0]
+    if any(draft.name != first.name for draft in drafts):
+        names = ", ".join(sorted({draft.name for draft in drafts}))
+        raise InputError(
+            f"they are drafts of different contracts: {names}",
+            where="mix",
+            remedy="Have all hospitals draft with the same --name.",
+        )
+    if any(draft.merger != first.merger for draft in drafts):
+        raise InputError(
+            "they are sealed to different keys",
+            where="mix",
+            remedy="Have all hospitals seal to one merger's key.",
+        )
+    if any(len(draft.blocks) & (len(draft.blocks) - 1) for draft in drafts):
+        raise InputError(
+            "a sealed draft's number of blocks is no power of two",
+            where="mix",
+            remedy="Have it sealed again.",
+        )
+    blocks = sorted(block for draft in drafts for block in draft.blocks)
+    if len(set(blocks)) < len(blocks):
+        raise InputError(
+            "a sealed draft, or a block of one, was given twice",
+            where="mix",
+            remedy="Give one file for each hospital.",
+        )
+    if len(blocks) > MAX_BATCH_BLOCKS:
+        raise InputError(
+            f"more than {MAX_BATCH_BLOCKS} blocks", where="mix", remedy="Have drafts made with fewer values."
+        )
+    return SealedBatch(
+        name=first.name, merger=first.merger, hospitals=len(drafts), blocks=_shuffled(blocks, below)
+    )
+
+
+def _shuffled(blocks: Sequence[str], below: RandomBelow) -> list[str]:
+    """A uniform order: Fisher and Yates."""
+    order = list(blocks)
+    for last in range(len(order) - 1, 0, -1):
+        other = below(last + 1)
+        order[last], order[other] = order[other], order[last]
+    return order
+
+
+def open_batch(batch: SealedBatch, secret: MergerSecret) -> list[DataContract]:
+    """Drafts that merge as the hospitals' own do, and are no hospital's.
+
+    Raises: InputError: sealed to another key, changed on the way, or not whole.
+    """
+    if fingerprint(public_key(secret)) != batch.merger:
+        raise InputError(
+            f"the batch is sealed to another key, {batch.merger[:16]}",
+            where=f"batch {batch.name}",
+            remedy="Name the key whose public half the hospitals got.",
+        )
+    if len(set(batch.blocks)) < len(batch.blocks):
+        raise InputError("a block is there twice", where=f"batch {batch.name}", remedy=_AGAIN)
+    private, info = bytes.fromhex(secret.private), _info(batch.name)
+    try:
+        opened = [
+            sealing.open_sealed(private, decode_base64url(block, what="a block"), info)
+            for block in batch.blocks
+        ]
+        drafts = drafts_of(from_blocks(opened), batch.hospitals)
+    except PeerError as error:
+        raise InputError(str(error), where=f"batch {batch.name}", remedy=_AGAIN) from None
+    if any(draft.name != batch.name for draft in drafts):
+        raise InputError("a draft is another contract's", where=f"batch {batch.name}", remedy=_AGAIN)
+    return drafts
+
+
+def _info(name: str) -> bytes:
+    """Binds a block to its contract's name, so that it opens in no other's batch."""
+    return _INFO + lp(name)
