@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from fastapi import FastAPI, Request
 
+from hospital_agent.clinical.bounds import one_question
 from hospital_agent.clinical.services import Clinical
 from hospital_agent.local_api.desk import Asked
 from hospital_agent.local_api.desk import Desk as LocalDesk
 from hospital_agent.models import Answers
 from shared.contract.fhir import MappedRecord, MappingReader
+from shared.contract.fhir_resources import Gathered, Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,11 @@ class Desk:
     def reader(self, wanted: str) -> MappingReader:
         """The mapping by which resources are read for a model. Raises: InputError: no such model, or no mapping."""
         return self.clinical.reader(self.model(wanted).model.manifest.study)
+
+    def read(self, reader: MappingReader, gathered: Gathered, selected: Sequence[Json] = ()) -> MappedRecord:
+        """A patient's record now, within the time of one question. Raises: InputError: as the reader's `read`."""
+        with one_question():
+            return reader.read(gathered, self.now(), selected)
 
     def answer(self, wanted: str, record: MappedRecord, request: Request, key: str | None = None) -> Asked:
         """The answer to one record. Args: key: what keeps a patient with one version during a trial.

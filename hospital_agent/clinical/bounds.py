@@ -8,6 +8,7 @@ holds up every thread of the agent meanwhile. So is what asks the clock: the sam
 from __future__ import annotations
 
 import importlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,8 @@ from typing import Any, Final
 
 MAX_SECONDS: Final = 0.5
 """Of the processor, for one path on one resource; usual ones take a few milliseconds."""
+MAX_QUESTION_SECONDS: Final = 5.0
+"""Of the processor, for all paths on all resources of one patient: ten thousand costly ones would take an hour."""
 MAX_ITEMS: Final = 2_000
 MAX_LETTERS: Final = 1_000_000
 MAX_BITS: Final = 4_096
@@ -36,14 +39,36 @@ _wrapping = threading.Lock()
 
 
 @contextmanager
+def one_question() -> Iterator[None]:
+    """While all paths are evaluated on the resources of one patient, in this thread."""
+    _running.question_ends = time.thread_time() + MAX_QUESTION_SECONDS
+    try:
+        yield
+    finally:
+        del _running.question_ends
+
+
+@contextmanager
 def bounded() -> Iterator[None]:
-    """While one path is evaluated on one resource, in this thread."""
+    """While one path is evaluated on one resource, in this thread. Raises: TooCostlyError: no time left for it."""
     _wrap_all()
-    _running.ends = time.thread_time() + MAX_SECONDS
+    if is_question_over():
+        raise TooCostlyError
+    _running.ends = min(time.thread_time() + MAX_SECONDS, _question_ends())
     try:
         yield
     finally:
         del _running.ends
+
+
+def is_question_over() -> bool:
+    """Whether the paths together have taken all the time of one question."""
+    return time.thread_time() > _question_ends()
+
+
+def _question_ends() -> float:
+    ends: float = getattr(_running, "question_ends", math.inf)
+    return ends
 
 
 def _wrap_all() -> None:

@@ -99,7 +99,7 @@ class Hooks:
         basket = self._basket(templates(reader.mapping), asked)
         selected = asked.context.selected()
         gathered = basket.gathered(asked.context.patientId, selected)
-        record = reader.read(gathered, self.desk.now(), selected)
+        record = self.desk.read(reader, gathered, selected)
         answered = self.desk.answer(service.model, record, request, asked.context.patientId)
         found = Shown(service, answered, record)
         if not found.is_covered and service.uncovered == "none":

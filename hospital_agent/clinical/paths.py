@@ -7,7 +7,14 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final
 
-from hospital_agent.clinical.bounds import CLOCK, EXPRESSIONS, TooCostlyError, bounded
+from hospital_agent.clinical.bounds import (
+    CLOCK,
+    EXPRESSIONS,
+    MAX_QUESTION_SECONDS,
+    TooCostlyError,
+    bounded,
+    is_question_over,
+)
 from hospital_agent.records.fhirpath import PathEngine
 from shared.contract.fhir import CompilePath, Evaluate
 from shared.errors import InputError
@@ -49,6 +56,12 @@ def _evaluating(compiled: Callable[..., list[Any]], text: str, where: str) -> Ev
             with bounded():
                 return compiled(resource, {"asked": asked.isoformat()})
         except TooCostlyError:
+            if is_question_over():
+                raise InputError(
+                    f"the mapping's paths took more than {MAX_QUESTION_SECONDS:.0f} s together for this patient",
+                    where=where,
+                    remedy="Send fewer resources, or let the paths begin with a narrower part of them.",
+                ) from None
             raise InputError(
                 f"the path asks for too much of this resource: {text}",
                 where=where,

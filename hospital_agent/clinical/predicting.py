@@ -63,7 +63,7 @@ def routes(desk: Desk) -> APIRouter:
 def answered(desk: Desk, wanted: str, body: Any, request: Request) -> dict[str, Any]:
     """The answer's document. Raises: InputError, ClinicalError."""
     reader = desk.reader(wanted)
-    record = reader.read(gathered_of(body), desk.now())
+    record = desk.read(reader, gathered_of(body))
     mapping = reader.mapping
     return {
         **desk.answer(wanted, record, request, request.headers.get("x-request-id")).document(),

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import pytest
 
-from hospital_agent.clinical.bounds import MAX_SECONDS
+from hospital_agent.clinical import bounds
+from hospital_agent.clinical.bounds import MAX_SECONDS, one_question
 from hospital_agent.clinical.paths import path_compiler
 from shared.errors import InputError
 
@@ -60,6 +61,16 @@ def test_a_hidden_one_is_refused_when_it_is_asked(call: str) -> None:
     with pytest.raises(InputError):
         evaluated(f"Observation.note.text.{call}")
     assert time.thread_time() - began < 4 * MAX_SECONDS
+
+
+def test_paths_together_have_the_time_of_one_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MAX_QUESTION_SECONDS", 0.05)
+    path = path_compiler("study x")("Observation.component.code.coding.where(code = '3').code.first()")
+    with one_question():
+        assert path(OBSERVATION, ASKED) == ["3"]
+        with pytest.raises(InputError, match="together for this patient"):
+            all(path(OBSERVATION, ASKED) for _ in range(1000))
+    assert path(OBSERVATION, ASKED) == ["3"]
 
 
 def test_a_usual_path_is_answered() -> None:
