@@ -53,7 +53,7 @@ from shared.tree.thresholds import is_ordered
 
 @dataclass(frozen=True, slots=True)
 class FractionalGrowth(LevelGrowth):
-    """A tree that is being grown, at the start of a round. The members are those of `growing.Growth`."""
+    """A tree that is being grown, at the start of a round. The members are those of `growing.TabledGrowth`."""
 
     schema: Schema = field(repr=False)
     rules: GrowthRules

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from shared.errors import InternalError
 from shared.tree.average_gain import many_values
@@ -28,15 +29,65 @@ from shared.tree.splitting import LeafDecision, NodeDecision, NodeTables, decide
 _STATE_LABEL: Final = b"ppsdt/1/tree"
 
 
-@dataclass(frozen=True, slots=True)
-class Growth(LevelGrowth):
-    """A tree that is being grown, at the start of a round.
+class TabledGrowth(LevelGrowth):
+    """What a growth by tables of whole records keeps, for those of some kids follow from those of their parents.
 
     `mh`: the manifest's hash. `state`: S_depth, which chains all decisions (32 bytes). `parents`: tables kept
     for the subtraction of siblings. `last_depth`: the depth that the last absorbed round asked for.
     A level whose cells all follow from known sums is decided together with the one above it: `depth` and
     `state` advance then by more than one level for one round.
     """
+
+    __slots__ = ()
+
+    mh: bytes
+    state: bytes
+    parents: Mapping[NodePath, NodeTables]
+    history: Levels
+    last_depth: int
+
+    @abstractmethod
+    def _advance(self, counts: Sequence[int]) -> Self:
+        """One level: assemble, check, decide, open the children."""
+
+    @property
+    def last_decisions(self) -> list[dict[str, Any]]:
+        """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
+        return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
+
+    def _grown(self) -> Tree:
+        return build(self.history)
+
+    def absorb(self, counts: Sequence[int]) -> Self:
+        """The next state from the sums of `queries`, one integer a cell, in their order.
+
+        Raises: JobFailure: `range_violation` or `inconsistent_counts`, naming at most a node.
+            InternalError: not one integer per asked cell, or nothing was asked.
+        """
+        if self.is_done:
+            raise InternalError("counts for a tree that is done")
+        grown = self._advance(counts)
+        while grown.frontier and grown.slot_count == 0:
+            grown = grown._advance(())
+        return grown
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as plain dicts, lists, integers and text, for an agent's journal.
+
+        It holds counts: it must not leave the hospital.
+        """
+        return {
+            "mh": self.mh.hex(),
+            "state": self.state.hex(),
+            "last_depth": self.last_depth,
+            "history": levels_to_json(self.history),
+            "parents": parents_to_json(self.parents),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Growth(TabledGrowth):
+    """A tree that is being grown, at the start of a round."""
 
     schema: Schema = field(repr=False)
     rules: GrowthRules
@@ -62,29 +113,7 @@ class Growth(LevelGrowth):
         """What to count, in frontier order; a node all of whose cells are known is not listed."""
         return tuple(node.query for node in self.frontier if node.asked)
 
-    @property
-    def last_decisions(self) -> list[dict[str, Any]]:
-        """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
-        return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
-
-    def _grown(self) -> Tree:
-        return build(self.history)
-
-    def absorb(self, counts: Sequence[int]) -> Growth:
-        """The next state from the sums of `queries`, one integer a cell, in their order.
-
-        Raises: JobFailure: `range_violation` or `inconsistent_counts`, naming at most a node.
-            InternalError: not one integer per asked cell, or nothing was asked.
-        """
-        if self.is_done:
-            raise InternalError("counts for a tree that is done")
-        grown = self._advance(counts)
-        while grown.frontier and grown.slot_count == 0:
-            grown = grown._advance(())
-        return grown
-
     def _advance(self, counts: Sequence[int]) -> Growth:
-        """One level: assemble, check, decide, open the children."""
         tables = assemble(self.schema, self.frontier, self.parents, counts, noisy=self.rules.noisy)
         limit = self._many_values(tables)
         level = tuple(
@@ -109,19 +138,6 @@ class Growth(LevelGrowth):
         at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
         values = (self.schema.value_count(index) for index in range(len(self.schema.attributes)))
         return many_values(values, sum(self.rules.weighed(at_root)))
-
-    def to_json(self) -> dict[str, Any]:
-        """The whole state as plain dicts, lists, integers and text, for an agent's journal.
-
-        It holds counts: it must not leave the hospital.
-        """
-        return {
-            "mh": self.mh.hex(),
-            "state": self.state.hex(),
-            "last_depth": self.last_depth,
-            "history": levels_to_json(self.history),
-            "parents": parents_to_json(self.parents),
-        }
 
     @classmethod
     def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> Growth:

@@ -15,11 +15,9 @@ from typing import Any
 from shared.errors import InternalError
 from shared.tree.average_gain import many_values
 from shared.tree.frontier import NodeQuery
-from shared.tree.growing import build, next_state, start_state
-from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
+from shared.tree.growing import TabledGrowth, next_state, start_state
+from shared.tree.growth_record import Levels, parse_record, unreadable
 from shared.tree.growth_rules import GrowthRules
-from shared.tree.level_growth import LevelGrowth
-from shared.tree.model import Tree
 from shared.tree.ordered_frontier import (
     OrderedNode,
     assemble_ordered,
@@ -41,8 +39,8 @@ from shared.tree.thresholds import best_offer, is_ordered, offer_of
 
 
 @dataclass(frozen=True, slots=True)
-class OrderedGrowth(LevelGrowth):
-    """A tree that is being grown, at the start of a round. The members are those of `growing.Growth`."""
+class OrderedGrowth(TabledGrowth):
+    """A tree that is being grown, at the start of a round. The members are those of `growing.TabledGrowth`."""
 
     schema: Schema = field(repr=False)
     rules: GrowthRules
@@ -68,27 +66,6 @@ class OrderedGrowth(LevelGrowth):
         """What to count, in frontier order; a node all of whose cells are known is not listed."""
         return tuple(node.query for node in self.frontier if node.is_asked)
 
-    @property
-    def last_decisions(self) -> list[dict[str, Any]]:
-        """The canonical decisions that the last absorbed round led to, level by level in frontier order."""
-        return [decision.canonical() for level in self.history[self.last_depth :] for decision in level]
-
-    def _grown(self) -> Tree:
-        return build(self.history)
-
-    def absorb(self, counts: Sequence[int]) -> OrderedGrowth:
-        """The next state from the sums of `queries`, one integer a cell, in their order.
-
-        Raises: JobFailure: `range_violation` or `inconsistent_counts`, naming at most a node.
-            InternalError: not one integer per asked cell, or nothing was asked.
-        """
-        if self.is_done:
-            raise InternalError("counts for a tree that is done")
-        grown = self._advance(counts)
-        while grown.frontier and grown.slot_count == 0:
-            grown = grown._advance(())
-        return grown
-
     def _advance(self, counts: Sequence[int]) -> OrderedGrowth:
         tables = assemble_ordered(self.schema, self.frontier, self.parents, counts)
         limit = self._many_values(tables)
@@ -111,16 +88,6 @@ class OrderedGrowth(LevelGrowth):
         at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
         branches = (2 if is_ordered(a) else a.branch_count for a in self.schema.attributes)
         return many_values(branches, sum(self.rules.weighed(at_root)))
-
-    def to_json(self) -> dict[str, Any]:
-        """The whole state as plain JSON, for an agent's journal. It holds counts: it must not leave the hospital."""
-        return {
-            "mh": self.mh.hex(),
-            "state": self.state.hex(),
-            "last_depth": self.last_depth,
-            "history": levels_to_json(self.history),
-            "parents": parents_to_json(self.parents),
-        }
 
     @classmethod
     def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> OrderedGrowth:
