@@ -37,6 +37,14 @@ _Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 class _Asked(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, data: Any) -> Any:
+        """A client may write what it has not as null."""
+        if isinstance(data, dict):
+            return {name: value for name, value in data.items() if value is not None}
+        return data
+
 
 class Context(_Asked):
     """Of both hooks. `draftOrders`, `selections`: of order-select."""
@@ -73,14 +81,6 @@ class HookRequest(_Asked):
     context: Context
     prefetch: dict[str, Any] = Field(default={}, repr=False)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, data: Any) -> Any:
-        """A client may write what it has not as null."""
-        if isinstance(data, dict):
-            return {name: value for name, value in data.items() if value is not None}
-        return data
-
     @model_validator(mode="after")
     def _consistent(self) -> HookRequest:
         if self.fhirAuthorization is not None and self.fhirServer is None:
@@ -106,13 +106,6 @@ class FeedbackEntry(_Asked):
     card: UUID
     outcome: Literal["accepted", "overridden"]
     overrideReason: _Override = _Override()  # noqa: N815
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            return {name: value for name, value in data.items() if value is not None}
-        return data
 
 
 class Feedback(_Asked):

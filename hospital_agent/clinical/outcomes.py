@@ -12,9 +12,11 @@ _CODES: Final = {
     401: "login",
     403: "forbidden",
     404: "not-found",
+    408: "timeout",
     412: "required",
     413: "too-long",
     422: "processing",
+    429: "throttled",
     503: "transient",
 }
 """Issue types of FHIR by status."""
