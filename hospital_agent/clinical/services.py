@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -195,8 +195,3 @@ def parse_mapping(path: Path) -> FhirMapping:
         raise InputError(
             str(error), where=str(path), remedy="`privet agent fhir draft` writes one to start from."
         ) from None
-
-
-def client_document(client: Client) -> dict[str, Any]:
-    """What people are shown of a client."""
-    return {"iss": client.iss, "keys": "fetched" if client.jwks is None else client.jwks.name}

@@ -6,7 +6,6 @@ A node is asked only from `min_node` records on, and the nodes of one level shar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shared.advice.case import Case
@@ -42,9 +41,3 @@ def greatest(case: Case, terms: Terms) -> tuple[Level, ...]:
         left = narrow if terms.ordered else narrow[depth:]
         found.append(Level(nodes * parts, len(left), sum(left)))
     return tuple(found)
-
-
-def of_nodes(case: Case, nodes: Sequence[int]) -> tuple[Level, ...]:
-    """The levels of a tree that has so many open nodes at each depth."""
-    narrow = sorted(case.values)
-    return tuple(Level(count, len(narrow) - depth, sum(narrow[depth:])) for depth, count in enumerate(nodes))

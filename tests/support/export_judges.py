@@ -31,12 +31,6 @@ JPMML_MISSING = "the outside evaluator of PMML is not here; fetch it with: make 
 Told = tuple[str | None, int | None, tuple[float, ...] | None]
 
 
-def asked_names(document: Mapping[str, Any]) -> list[str]:
-    """The attributes that an exported JSON document asks."""
-    asked = sorted({node["attr"] for node in document["nodes"] if "attr" in node})
-    return [document["schema"]["attributes"][number]["name"] for number in asked]
-
-
 # PMML, by an own reading of the standard's three-valued logic
 
 
