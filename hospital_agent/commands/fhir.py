@@ -35,7 +35,9 @@ Asked = Annotated[
 ]
 WantedModel = Annotated[
     str | None,
-    typer.Option("--model", help="A model's id or its beginning; else the newest whose tree is here."),
+    typer.Option(
+        "--model", help="A name, or a model's id or its beginning; else the newest whose tree is here."
+    ),
 ]
 
 
@@ -218,8 +220,7 @@ def feedback(folder: Folder) -> Report:
 
 
 def _model(folder: Path, wanted: str | None) -> Model:
-    shelf = open_shelf(folder)
-    return shelf.get(shelf.newest() if wanted is None else shelf.find(wanted))
+    return _desk_model(folder, "latest" if wanted is None else wanted)
 
 
 def _desk_model(folder: Path, wanted: str) -> Model:

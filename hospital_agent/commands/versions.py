@@ -232,11 +232,13 @@ def _changed(
         folder, f"model_{act.replace(' ', '_')}", name=name, model=model, tree_sha256=tree, candidate=candidate,
         share=share, by=change.by,
     )  # fmt: skip
-    return Report(changed.document() | {"act": act}, _told(changed))
+    return Report(changed.document() | {"act": act}, _told(folder, changed))
 
 
-def _told(known: Name) -> str:
-    return f"{known.name}: {_pointing(known.now)}. Undo: privet agent models rollback DIR {known.name}"
+def _told(folder: Path, known: Name) -> str:
+    can_go_back = known.before is not None or known.now.candidate is not None
+    undo = "rollback" if can_go_back else "unpin"
+    return f"{known.name}: {_pointing(known.now)}. Undo: privet agent models {undo} {folder} {known.name}"
 
 
 def _pointing(change: Change) -> str:
