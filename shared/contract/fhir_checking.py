@@ -16,7 +16,7 @@ TO_FILL = "FILL-IN"
 
 
 def check_mapping(mapping: FhirMapping, schema: Schema) -> list[str]:
-    """What a person should know of a mapping that fits: attributes that no answer will have.
+    """What a person should know of a mapping that fits: attributes that no answer will have, numbers without a unit.
 
     Raises: InputError: an attribute or a value that the study does not have, a category's value map for a number, or a
         text that is not one plain line.
@@ -32,7 +32,17 @@ def check_mapping(mapping: FhirMapping, schema: Schema) -> list[str]:
             )
         _check(mapped, known[mapped.name], f"mapping {mapping.name}, attribute {mapped.name!r}")
     mapped_names = {one.name for one in mapping.attributes}
-    return [f"{name} is not mapped: always missing" for name in known if name not in mapped_names]
+    without_unit = [one.name for one in mapping.attributes if _has_no_unit(one, known[one.name])]
+    return [
+        *(f"{name} is not mapped: always missing" for name in known if name not in mapped_names),
+        *(f"{name} has no unit: a number that carries one is refused" for name in without_unit),
+    ]
+
+
+def _has_no_unit(mapped: MappedAttribute, attribute: Attribute) -> bool:
+    """Whether a quantity, which in FHIR mostly carries a unit, would be refused."""
+    is_quantity = mapped.resource == "Observation" and mapped.take == "value" and not mapped.values
+    return is_quantity and attribute.is_numeric and not mapped.unit
 
 
 def _check_lines(mapping: FhirMapping) -> None:

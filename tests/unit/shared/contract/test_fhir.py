@@ -260,6 +260,9 @@ def test_a_draft_is_a_mapping_that_names_what_is_left_to_fill_in() -> None:
         "sex is not mapped: always missing",
         "ill is not mapped: always missing",
     ]
+    measured = {"name": "age", "resource": "Observation", "take": "value", "codes": [f"{LOINC}|1-8"]}
+    assert "age has no unit: a number that carries one is refused" in check_mapping(mapping(measured), schema)
+    assert not any("unit" in note for note in check_mapping(mapping(measured | {"unit": "a"}), schema))
     with pytest.raises(InputError, match="the study has no such attribute"):
         check_mapping(mapping(NUMBER), schema)
 
