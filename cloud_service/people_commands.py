@@ -138,7 +138,7 @@ def add_person(
     return _told(
         account,
         f"{name} is added.",
-        "Next: POST /v1/sign-in shows the second factor once, if needed.",
+        "Next: sign in at this cloud's address. A role that needs a second factor is shown it at the first sign-in.",
         *doubt,
     )
 
