@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated, Final
 
 from fastapi import Depends, Response
+from starlette.concurrency import run_in_threadpool
 
 from cloud_service.api.sign_in import address_of, in_its_place
 from cloud_service.pages import browser
@@ -33,18 +34,18 @@ async def change_password(form: Annotated[Form, Depends(form_may(None))]) -> Res
     """Another password; all sessions end, this one too."""
     old, new = form.value("password"), form.value("new_password")
     if new != form.value("again"):
-        return _shown(form, fault=text("cloud.account.differ"), status=422)
+        return await _again(form, text("cloud.account.differ"))
     if not _is_bounded(old) or not _is_bounded(new):
-        return _shown(form, fault=text("cloud.account.bounds"), status=422)
+        return await _again(form, text("cloud.account.bounds"))
     change = form.services.people.sign_in.change_password
     try:
         await in_its_place(
             form.request, partial(change, form.caller.name, old, new, address_of(form.request))
         )
     except NotSignedInError:
-        return _shown(form, fault=text("cloud.account.wrong"), status=422)
+        return await _again(form, text("cloud.account.wrong"))
     except InputError as error:
-        return _shown(form, fault=str(error), status=422)
+        return await _again(form, str(error))
     answer = form.go("/sign-in", done="password_changed")
     browser.end_session(form.request, answer)
     return answer
@@ -56,14 +57,19 @@ async def add_second_factor(form: Annotated[Form, Depends(form_may(None))]) -> R
     add = form.services.people.sign_in.add_second_factor
     password = form.value("password")
     if not _is_bounded(password):
-        return _shown(form, fault=text("cloud.account.bounds"), status=422)
+        return await _again(form, text("cloud.account.bounds"))
     try:
         found = await in_its_place(
             form.request, partial(add, form.caller.name, password, address_of(form.request))
         )
     except NotSignedInError:
-        return _shown(form, fault=text("cloud.account.wrong"), status=422)
+        return await _again(form, text("cloud.account.wrong"))
     return form.show("second_factor_added.html", address=found.address, picture=picture_of(found.address))
+
+
+async def _again(form: Form, fault: str) -> Response:
+    """The page with what was wrong; it reads the account, so not on the event loop."""
+    return await run_in_threadpool(_shown, form, fault=fault, status=422)
 
 
 def _is_bounded(password: str) -> bool:

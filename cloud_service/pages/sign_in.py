@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Request, Response
 from pydantic import ValidationError
+from starlette.concurrency import run_in_threadpool
 
 from cloud_service.api.sign_in import SignInIn, address_of, in_its_place
 from cloud_service.pages import browser
@@ -16,6 +17,7 @@ from cloud_service.pages.frame import Form, Page, few_fields_of, form_may, page_
 from cloud_service.pages.qr import picture_of
 from cloud_service.service.permissions import Caller
 from cloud_service.service.refusals import NotSignedInError
+from cloud_service.service.sessions import SignedIn
 from cloud_service.service.signing_in import Enrolment
 from shared.web.texts import text
 
@@ -62,11 +64,7 @@ async def sign_in(
         return sign_in_form(
             page, following=following, name=given.name, fault=text("cloud.sign_in.refused"), status=401
         )
-    if isinstance(found, Enrolment):
-        return _enrolment(page, given.name, found.address, following)
-    answer = page.go(browser.safe_path(following))
-    hand_over(page, answer, found.token)
-    return answer
+    return await run_in_threadpool(_let_in, page, given.name, found, following)
 
 
 @router.post("/sign-out")
@@ -76,6 +74,15 @@ def sign_out(form: Annotated[Form, Depends(form_may(None))]) -> Response:
     answer = form.go("/sign-in", done="signed_out")
     browser.end_session(form.request, answer)
     answer.headers.update(_FORGOTTEN)
+    return answer
+
+
+def _let_in(page: Page, name: str, found: SignedIn | Enrolment, following: str) -> Response:
+    """On to where they wanted to be, or first to a second factor. It may end a session, so not on the event loop."""
+    if isinstance(found, Enrolment):
+        return _enrolment(page, name, found.address, following)
+    answer = page.go(browser.safe_path(following))
+    hand_over(page, answer, found.token)
     return answer
 
 
