@@ -32,7 +32,7 @@ FEWEST: Final = 100
 FIRST_WINDOW: Final = 500
 """Records that become the yardstick where the training's distribution is not known."""
 CELL_FLOOR: Final = 5
-"""Cells with fewer records than this are not told."""
+"""Cells with fewer records than this are not told, and never one cell alone, which would follow from the total."""
 TOLD_EVERY: Final = 20
 """Counts are told as they stood when at least so many more records had come, else who looks before and after a question
 would read the patient off the difference."""
@@ -70,10 +70,10 @@ class Gauge:
             "cells": [
                 {
                     "value": cell,
-                    "records": count if count == 0 or count >= CELL_FLOOR else None,
+                    "records": count,
                     "share_at_baseline": None if self.baseline is None else self._share(place),
                 }
-                for place, (cell, count) in enumerate(zip(self.cells, counts, strict=True))
+                for place, (cell, count) in enumerate(zip(self.cells, _told(counts), strict=True))
             ],
         }
 
@@ -312,3 +312,13 @@ def _root_values(tree: Tree, schema: Schema, attribute: Attribute) -> list[float
     if any(weight is None for weight in weights) or len(weights) != len(attribute.values):
         return None
     return [*(float(sum(weight or ())) for weight in weights), 0.0, 0.0]
+
+
+def _told(counts: Sequence[int]) -> list[int | None]:
+    """Counts by cell, None where one is not told: none at all and few look alike, so that no rare value stands out."""
+    if not any(counts):
+        return list(counts)
+    rising = sorted(range(len(counts)), key=lambda place: counts[place])
+    small = sum(count < CELL_FLOOR for count in counts)
+    hidden = {*rising[: 2 if small == 1 else small]}
+    return [None if place in hidden else count for place, count in enumerate(counts)]
