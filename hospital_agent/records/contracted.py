@@ -47,18 +47,3 @@ def owner_reader(owner: ContractAttribute | ContractClass, settings: DataSetting
     if isinstance(owner, ContractClass):
         return class_reader(owner)
     return attribute_reader(owner, settings.units.get(owner.name, ""))
-
-
-def checks_numbers(settings: DataSettings) -> bool:
-    """Whether the contract looks at single numbers: for a code for missing, a range, or a unit to convert from."""
-    attributes = () if settings.contract is None else settings.contract.attributes
-    return any(
-        attribute.kind == "number"
-        and (
-            attribute.missing_codes
-            or attribute.minimum
-            or attribute.maximum
-            or attribute.name in settings.units
-        )
-        for attribute in attributes
-    )

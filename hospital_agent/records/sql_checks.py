@@ -12,10 +12,12 @@ from typing import Any, Final
 from hospital_agent.records.contracted import through_contract
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import place
+from hospital_agent.records.sql_number_checks import check_numbers
+from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import Spellings, SqlColumns, text_of
 from shared.errors import InputError
 from shared.tree.numbers import UnknownValueError
-from shared.tree.schema import Attribute, Schema
+from shared.tree.schema import Schema
 
 _MAX_DISTINCT: Final = 1000
 """Distinct texts of a column: more than any study lists, several spellings of each included."""
@@ -24,18 +26,19 @@ _MAX_DISTINCT: Final = 1000
 def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) -> list[Spellings]:
     """The spellings of each attribute, and of the class last.
 
-    Raises: InputError: no rows, or a field that has no code in the schema.
+    Raises: InputError: no rows, or a field that has no code in the schema. MustCopyError: a column of a contract that
+        is spelled in too many ways, or whose numbers cannot be read in the engine.
     """
     where = f"{place(settings)}, class column {schema.class_name!r}"
     class_code = through_contract(settings, schema.class_name, schema.class_code)
     of_class = _spellings(columns.rows, columns.target, class_code, schema.class_count, settings, where)
     if not any(of_class):
         raise without_rows(settings)
+    check_numbers(columns, schema, settings)
     found: list[Spellings] = []
     for attribute, column in zip(schema.attributes, columns.attributes, strict=True):
         where = f"{place(settings)}, column {column.get_name()!r}"
         if attribute.is_numeric:
-            _check_numbers(columns.rows, attribute, column, where)
             found.append(())
         else:
             size, read = len(attribute.values), through_contract(settings, attribute.name, attribute.code_of)
@@ -75,6 +78,8 @@ def _spellings(
             found[read(clean(text, settings))].append(text)
         except UnknownValueError:
             unknown += 1
+    if len(texts) == _MAX_DISTINCT and not unknown and settings.contract is not None:
+        raise MustCopyError(f"{where.rpartition(', ')[2]} is spelled in {_MAX_DISTINCT} ways or more")
     if unknown or len(texts) == _MAX_DISTINCT:
         raise InputError(
             f"texts that the schema does not list ({unknown} distinct ones among the first {len(texts)}).",
@@ -88,22 +93,3 @@ def clean(text: str | None, settings: DataSettings) -> str:
     """A field's text without blanks around it; NULL and missing codes as the empty field."""
     stripped = "" if text is None else text.strip()
     return "" if stripped in settings.missing_codes else stripped
-
-
-def _check_numbers(rows: Any, attribute: Attribute, column: Any, where: str) -> None:
-    kind = column.type()
-    if not kind.is_integer():
-        number = column.cast("float64")
-        strange = (number.isnan() | number.isinf()).ifelse(1, 0).sum()
-        if rows.aggregate(found=strange).to_pyarrow()["found"].to_pylist()[0]:
-            raise InputError(
-                "NaN or infinity in a numeric column.", where=where, remedy="Correct it, or make it NULL."
-            )
-    if attribute.missing_code is None:
-        empty = column.isnull().ifelse(1, 0).sum()
-        if rows.aggregate(found=empty).to_pyarrow()["found"].to_pylist()[0]:
-            raise InputError(
-                "an empty field, and the schema has no value for it.",
-                where=where,
-                remedy="Fill the field, or have the study's schema list a value for missing.",
-            )

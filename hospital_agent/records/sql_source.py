@@ -16,20 +16,20 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import rfc8785
 
 from hospital_agent.protection import Protection
-from hospital_agent.records.contracted import checks_numbers
 from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256, write_once
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
 from hospital_agent.records.sql_engine import ibis, opened, place
+from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
 from shared.errors import InputError
@@ -80,7 +80,9 @@ class SqlSnapshot:
     def _checked(self) -> Iterator[SqlRecords]:
         """The records for one piece of work, after which they must still be those that were frozen."""
         with opened(self.settings) as rows:
-            records = with_conditions(match(rows, self.schema, self.settings), self.schema, self.spellings)
+            records = with_conditions(
+                match(rows, self.schema, self.settings), self.schema, self.settings, self.spellings
+            )
             yield records
             if fingerprint(records, self.salt) != self.fingerprint:
                 raise InputError(
@@ -93,8 +95,8 @@ class SqlSource:
     """Implements `source.RecordSource`; what was frozen is noted in `directory`: no rows, no counts but one.
 
     Numbers in fixed point are many, and a fingerprint of conditions cannot watch them: records that have some are
-    copied as codes into `directory` instead, as those of a file are. So are records whose numbers a data contract holds
-    to a range, or partly takes for missing.
+    copied as codes into `directory` instead, as those of a file are. So are records that a data contract reads in a way
+    that the engine cannot be told (`sql_numbers`); the snapshot's notes say why.
     """
 
     settings: DataSettings
@@ -102,12 +104,21 @@ class SqlSource:
 
     def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Check every record in the engine, and fingerprint them."""
-        if _is_copied(schema, self.settings):
-            return CodedSnapshot.write(self.directory, read_codes(schema, self.settings), schema, salt)
+        try:
+            if _is_measured(schema):
+                raise MustCopyError("the study compares numbers as they are")
+            return self._freeze_there(schema, salt)
+        except MustCopyError as reason:
+            records = read_codes(schema, self.settings)
+            notes = (*records.notes, f"counted from a copy of their codes, kept by this agent: {reason}")
+        return CodedSnapshot.write(self.directory, replace(records, notes=notes), schema, salt)
+
+    def _freeze_there(self, schema: Schema, salt: bytes) -> SqlSnapshot:
+        """Raises: MustCopyError: the engine cannot be told how to read them."""
         with opened(self.settings) as rows:
             columns = match(rows, schema, self.settings)
             spellings = read_spellings(columns, schema, self.settings)
-            marks = fingerprint(with_conditions(columns, schema, spellings), salt)
+            marks = fingerprint(with_conditions(columns, schema, self.settings, spellings), salt)
         document = rfc8785.dumps(
             {
                 "fingerprint": list(marks),
@@ -126,7 +137,8 @@ class SqlSource:
 
     def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
         """What was noted when freezing; the next count checks it against the database."""
-        if _is_copied(schema, self.settings):
+        is_copied = _is_measured(schema) or self.settings.contract is not None
+        if is_copied and not self._path(sha256).is_file():
             return CodedSnapshot.open(self.directory, sha256, schema)
         return self._noted(schema, sha256)
 
@@ -157,8 +169,8 @@ class SqlSource:
         return self.directory / f"{sha256}.sql.json"
 
 
-def _is_copied(schema: Schema, settings: DataSettings) -> bool:
-    return any(attribute.fixed_point for attribute in schema.attributes) or checks_numbers(settings)
+def _is_measured(schema: Schema) -> bool:
+    return any(attribute.fixed_point for attribute in schema.attributes)
 
 
 def fingerprint(records: SqlRecords, salt: bytes) -> tuple[int, ...]:

@@ -2,24 +2,21 @@
 
 A text is compared as the engine prints it, with every *spelling* of a value that occurred when the records were frozen
 (`sql_checks`): blanks around it, missing codes and NULL were dealt with there, so that no row is trimmed again. A
-number is compared with the study's cuts in its own type: integers with the cut's whole part, floating numbers with the
-nearest floating number, decimals exactly. For texts and for cuts of up to 15 digits this is the same as in a file.
+number is compared with bounds of its own type (`sql_numbers`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 from typing import Any
 
-from hospital_agent.records.contracted import checks_numbers, study_names
+from hospital_agent.records.contracted import study_names
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import ibis, place
+from hospital_agent.records.sql_numbers import NumberColumn, NumberReading
 from hospital_agent.records.table import refuse_duplicate_names
 from shared.errors import InputError
 from shared.tree.schema import Attribute, Schema
@@ -71,12 +68,19 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
     return SqlColumns(rows, columns, rows[target], tuple(name for name in names if name not in known))
 
 
-def with_conditions(columns: SqlColumns, schema: Schema, spellings: Sequence[Spellings]) -> SqlRecords:
-    """One condition a value. Args: spellings: of each attribute, and of the class last."""
+def with_conditions(
+    columns: SqlColumns, schema: Schema, settings: DataSettings, spellings: Sequence[Spellings]
+) -> SqlRecords:
+    """One condition a value. Args: spellings: of each attribute, and of the class last.
+
+    Raises: MustCopyError: a numeric column whose bounds cannot be told to the engine.
+    """
     *of_attributes, of_class = spellings
     triples = zip(schema.attributes, columns.attributes, of_attributes, strict=True)
     values = tuple(
-        _spelled(column, texts) if attribute.cuts is None else _intervals(attribute, column)
+        _spelled(column, texts)
+        if attribute.cuts is None
+        else NumberColumn(column, NumberReading.of(attribute, settings)).conditions()
         for attribute, column, texts in triples
     )
     return SqlRecords(columns.rows, values, _spelled(columns.target, of_class))
@@ -102,8 +106,8 @@ def _class_name(rows: Any, actual: dict[str, str], schema: Schema, settings: Dat
 
 def _check_type(attribute: Attribute, column: Any, settings: DataSettings) -> None:
     kind = column.type()
-    if checks_numbers(settings):
-        return  # the records are read as texts, one by one
+    if settings.contract is not None:
+        return  # it is copied, and its texts are read one by one
     if attribute.is_numeric and not (kind.is_integer() or kind.is_floating() or kind.is_decimal()):
         raise InputError(
             "a numeric attribute of the study, but no numeric column.",
@@ -120,23 +124,3 @@ def _any_of(column: Any, texts: Sequence[str | None]) -> Any:
     """Whether the column holds one of these texts; never for a value that does not occur."""
     tests = [column.isnull() if text is None else text_of(column) == text for text in texts]
     return reduce(or_, tests) if tests else column.isnull() & ibis().literal(False)
-
-
-def _intervals(attribute: Attribute, column: Any) -> tuple[Any, ...]:
-    cuts = [_cut_literal(column, cut) for cut in attribute.cuts or ()]
-    if cuts:
-        between = [(column > low) & (column <= high) for low, high in pairwise(cuts)]
-        conditions = [column <= cuts[0], *between, column > cuts[-1]]
-    else:
-        conditions = [column.notnull()]
-    return tuple(conditions) if attribute.missing_code is None else (*conditions, column.isnull())
-
-
-def _cut_literal(column: Any, cut: Decimal) -> Any:
-    """A cut in the type of the column: x <= 37.5 is x <= 37 for integers."""
-    kind = column.type()
-    if kind.is_integer():
-        return ibis().literal(math.floor(cut), type="int64")
-    if kind.is_floating():
-        return ibis().literal(float(cut), type=kind)
-    return ibis().literal(cut, type="decimal(38, 17)")

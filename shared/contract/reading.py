@@ -61,7 +61,7 @@ def attribute_reader(attribute: ContractAttribute, unit: str = "") -> Read:
     empty = {as_spelled(code, rule) for code in attribute.missing_codes} | {""}
     refuses = attribute.missing_policy == "refuse" and attribute.missing_as is None
     if attribute.kind == "number":
-        inner = _number_reader(attribute, _conversion(attribute, unit))
+        inner = _number_reader(attribute, conversion_of(attribute, unit))
     else:
         inner = _value_reader(attribute, where)
 
@@ -123,7 +123,11 @@ def texts_of(values: Iterable[ContractValue], spelling: Spelling) -> dict[str, s
     }
 
 
-def _conversion(attribute: ContractAttribute, unit: str) -> UnitConversion | None:
+def conversion_of(attribute: ContractAttribute, unit: str) -> UnitConversion | None:
+    """How a hospital's unit becomes the attribute's; None where it is the same.
+
+    Raises: InputError: the contract cannot convert from that unit.
+    """
     if unit in ("", attribute.unit):
         return None
     found = next((one for one in attribute.conversions if one.unit == unit), None)

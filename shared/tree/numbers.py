@@ -16,6 +16,8 @@ from shared.tree.schema_checks import members, parse_cut, text_of
 
 MAX_DECIMALS: Final = 17
 MAX_CODE_BITS: Final = 32
+MAX_WHOLE_DIGITS: Final = 64
+"""Before the point, of a record's number; as many behind it."""
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]{1,64}(\.[0-9]{0,64})?|\.[0-9]{1,64})([eE][+-]?[0-9]{1,3})?")
 _EXACT: Final = Context(prec=4096)
