@@ -6,6 +6,7 @@ A new page needs its row in `tests/support/sitemap.py`, or `test_every_route_is_
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser
@@ -26,6 +27,7 @@ from tests.support.sitemap import (
     house_routes,
     opened_site,
 )
+from tests.unit.hospital_agent.test_reporting import folder_with, report
 
 
 def test_every_route_is_visited() -> None:
@@ -129,3 +131,29 @@ def test_without_script_pages_say_and_do_the_same(site: Site, browser: Browser) 
     assert page.locator("#answer-heading strong").inner_text() == "none"
     assert page.locator("tr.lit:visible").count() == 3
     tab.close()
+
+
+@needs_chromium
+@pytest.mark.long
+def test_documents_that_people_keep_read_as_well_as_pages(
+    site: Site, browser: Browser, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ledgers, a study's dossier and a report, opened from a disk: they load nothing, and can be read everywhere."""
+    looks, tab = Looks(SCREENSHOTS, is_thorough=True), _signed_in(browser, site)
+    job, study = site.places["job"], site.places["study"]
+    kept = {
+        "ledger-of-the-cloud": f"{site.cloud}/jobs/{job}/ledger/page",
+        "ledger-of-a-hospital": f"{site.house}/house/jobs/{job}/files/ledger.html",
+        "dossier": f"{site.cloud}/studies/{study}/dossier",
+    }
+    for name, address in kept.items():
+        answer = tab.context.request.get(address)
+        assert answer.ok, address
+        (tmp_path / f"{name}.html").write_bytes(answer.body())
+    report(capsys, folder_with(tmp_path), "ab", "--html", tmp_path / "report.html")
+    tab.hosts = {""}
+    for name in (*kept, "report"):
+        tab.page.goto((tmp_path / f"{name}.html").as_uri())
+        looks.at(tab, f"kept-{name}", weigh=False)
+    tab.close()
+    looks.check()
