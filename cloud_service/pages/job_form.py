@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -47,6 +48,8 @@ PRUNINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "majority": {"method": "majority", "share": "0.95"},
 }
 HELD_OUT: Final = ("10%", "20%", "30%", "1/3")
+_SEED_BYTES: Final = 16
+_SEED_CONTEXT: Final = b"privet/job-form/selection-seed/1\n"
 _NUMBERS: Final = ("min_node", "min_child", "min_hospitals")
 _PLACES: Final[Mapping[str, str]] = {
     "profile": "way",
@@ -176,7 +179,9 @@ def _held_out(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any
     except InputError as error:
         faults["hold_out"] = str(error)
         return
-    yield "selection", {"parts": plan.parts, "first": plan.first, "last": plan.last}
+    # Of the form's own number, so that the plan that was read and the job that is started part records alike.
+    seed = hashlib.sha256(_SEED_CONTEXT + values.value("key").encode()).digest()[:_SEED_BYTES].hex()
+    yield "selection", {"parts": plan.parts, "first": plan.first, "last": plan.last, "seed": seed}
 
 
 def _tally(values: Values, what: str) -> dict[str, Any]:

@@ -58,7 +58,7 @@ def hidden(page: str) -> dict[str, Any]:
 
 
 def test_a_job_is_looked_at_and_started_once(cloud: CloudUnderTest, browser: Browser) -> None:
-    seen = planned(browser)
+    seen = planned(browser, hold_out="30%")
     assert seen.status_code == 200
     told = text_of(seen.text)
     for part in (
@@ -81,6 +81,8 @@ def test_a_job_is_looked_at_and_started_once(cloud: CloudUnderTest, browser: Bro
     assert first.headers["location"] == f"/jobs/{job['id']}"
     page = browser.get(first.headers["location"]).text
     assert "The job is started" in page
+    promised, kept = (re.findall(r"seed ([0-9a-f]{32})", text_of(shown)) for shown in (seen.text, page))
+    assert promised[0] == kept[0]
     assert browser.get(f"{first.headers['location']}/cancel").status_code == 200
     assert browser.post(f"{first.headers['location']}/cancel").status_code == 303
     ended = text_of(browser.get(first.headers["location"]).text)
