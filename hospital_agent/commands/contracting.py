@@ -1,4 +1,4 @@
-"""`privet data draft`, `merge`, `check`: from one hospital's records to a data contract, and back to the records."""
+"""`privet data draft`: from one hospital's records to a data contract; contracts as files, for the other commands."""
 
 from __future__ import annotations
 
@@ -186,61 +186,6 @@ def draft(
         "findings": [finding.to_json() for finding in profile.findings],
     }
     return Report(document, "\n".join(lines))
-
-
-def merge(
-    drafts: Annotated[list[Path], typer.Argument(metavar="DRAFT...", help="One draft for each hospital.")],
-    out: Out,
-) -> Report:
-    """Several hospitals' drafts as one contract; nothing in it tells who gave what.
-
-    Exit codes: 0 written; 2 wrong usage; 3 a draft refused, or drafts that contradict each other in a column.
-    """
-    from shared.contract import merging
-    from shared.contract.schema import schema_of_contract
-
-    contracts = [read_contract(path) for path in drafts]
-    try:
-        contract = merging.merge(contracts)
-    except merging.DraftsDifferError as error:
-        raise error.named([str(path) for path in drafts]) from None
-    write_contract(out, contract)
-    remarks = [*_not_several(drafts, contracts), *_not_shared(contracts)]
-    schema = schema_of_contract(contract)
-    values = sum(len(attribute.values) for attribute in schema.attributes)
-    merged = "1 draft" if len(drafts) == 1 else f"{len(drafts)} drafts"
-    text = (
-        f"Merged {merged} as {out}: {len(schema.attributes)} attributes, {values} values, class "
-        f"{schema.class_name} with {schema.class_count} labels.\n"
-        "Each hospital runs: privet data check. The study takes it with: privet cloud study create --contract."
-    )
-    document = {"contract": str(out), "sha256": contract.sha256, "drafts": len(drafts), "remarks": remarks}
-    return Report(document, "\n".join([*remarks, text]))
-
-
-def _not_several(files: Sequence[Path], drafts: Sequence[DataContract]) -> list[str]:
-    """Remarks on a draft that stands alone, or that came twice: perhaps a hospital's is missing."""
-    if len(drafts) == 1:
-        return [f"N.B. {files[0]} is one hospital's draft alone: give those of all hospitals."]
-    alike: dict[str, list[str]] = {}
-    for path, contract in zip(files, drafts, strict=True):
-        alike.setdefault(contract.sha256, []).append(str(path))
-    return [
-        f"N.B. The same draft came more than once: {', '.join(names)}. See that each is another hospital's."
-        for names in alike.values()
-        if len(names) > 1
-    ]
-
-
-def _not_shared(drafts: Sequence[DataContract]) -> list[str]:
-    """A remark on classes that some hospitals do not have: often it is one class with two names."""
-    labels = [{str(one.value) for one in draft.class_.values} for draft in drafts]
-    rare = sorted(label for label in set().union(*labels) if any(label not in one for one in labels))
-    remark = (
-        f"N.B. class {drafts[0].class_.name}: not every draft has {', '.join(rare)}. Where hospitals call one class "
-        "by two names, draft again with --recode."
-    )
-    return [remark] if rare else []
 
 
 def read_contract(path: Path) -> DataContract:

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import typer
 
-from hospital_agent.commands import contract_checking, contracting, cutting, flattening, profiling, recoding
+from hospital_agent.commands import (
+    contract_checking,
+    contracting,
+    cutting,
+    flattening,
+    merging,
+    mixing,
+    profiling,
+    recoding,
+)
 
 app = typer.Typer(
     help="Look at records, and bring them and a study together.", no_args_is_help=True, add_completion=False
@@ -12,7 +21,10 @@ app = typer.Typer(
 app.command("inspect")(profiling.inspect)
 app.command("flatten")(flattening.flatten)
 app.command("draft")(contracting.draft)
-app.command("merge")(contracting.merge)
+app.command("merger-key")(mixing.merger_key)
+app.command("seal")(mixing.seal)
+app.command("mix")(mixing.mix)
+app.command("merge")(merging.merge)
 app.command("check")(contract_checking.check)
 app.command("recode")(recoding.recode)
 app.command("sign")(contract_checking.sign)

@@ -1,0 +1,90 @@
+"""The merger's key on disk: the public half for hospitals, the private half under a passphrase or as it is."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from hospital_agent.files import read_file
+from shared.errors import InputError, PeerError
+
+if TYPE_CHECKING:
+    from shared.wire.contract_sealed import MergerKey, MergerSecret
+
+VARIABLE: Final = "PRIVET_MERGER_PASSPHRASE"
+MIN_LENGTH: Final = 12
+_NAME: Final = "privet-merger-secret"
+_PUBLIC: Final = "Name the file KEY.pub that privet data merger-key wrote."
+_PRIVATE: Final = "Name the private key that privet data merger-key wrote."
+
+Key = Annotated[
+    Path | None,
+    typer.Option("--key", metavar="KEY", help="With --sealed: the private key of privet data merger-key."),
+]
+
+
+def passphrase_for_new(*, asked_for: bool) -> str | None:
+    """For a new key: from the environment or, where one is asked for, from the terminal; None without.
+
+    Raises: InputError: shorter than MIN_LENGTH, or nobody to ask.
+    """
+    passphrase = os.environ.get(VARIABLE)
+    if not passphrase and not asked_for:
+        return None
+    passphrase = passphrase or _ask("Choose a passphrase for the merger's key", twice=True)
+    if len(passphrase) < MIN_LENGTH:
+        raise InputError(
+            f"the passphrase has fewer than {MIN_LENGTH} characters",
+            where=VARIABLE,
+            remedy="Choose a longer one, such as five words.",
+        )
+    return passphrase
+
+
+def secret_file(secret: MergerSecret, passphrase: str | None) -> bytes:
+    """What is written to disk."""
+    from shared.crypto.passphrase import protect
+
+    plain = secret.model_dump_json(indent=1).encode() + b"\n"
+    return plain if passphrase is None else protect(plain, passphrase, name=_NAME)
+
+
+def read_secret(path: Path) -> MergerSecret:
+    """The private key of a file. Raises: InputError: it is none, or the passphrase is another."""
+    from shared.crypto.passphrase import is_protected, unprotect
+    from shared.wire.contract_sealed import MAX_KEY_BYTES, MergerSecret
+
+    raw = read_file(path, max_bytes=MAX_KEY_BYTES, remedy=_PRIVATE)
+    if is_protected(raw):
+        passphrase = os.environ.get(VARIABLE) or _ask("Passphrase of the merger's key", twice=False)
+        raw = unprotect(raw, passphrase, name=_NAME)
+    try:
+        return MergerSecret.parse(raw, what=path.name, max_bytes=MAX_KEY_BYTES)
+    except PeerError as error:
+        raise InputError(str(error), where=str(path), remedy=_PRIVATE) from None
+
+
+def read_key(path: Path) -> MergerKey:
+    """The public key of a file. Raises: InputError: it is none."""
+    from shared.wire.contract_sealed import MAX_KEY_BYTES, MergerKey
+
+    raw = read_file(path, max_bytes=MAX_KEY_BYTES, remedy=_PUBLIC)
+    try:
+        return MergerKey.parse(raw, what=path.name, max_bytes=MAX_KEY_BYTES)
+    except PeerError as error:
+        raise InputError(str(error), where=str(path), remedy=_PUBLIC) from None
+
+
+def _ask(question: str, *, twice: bool) -> str:
+    if not sys.stdin.isatty():
+        raise InputError(
+            "a passphrase is needed and there is no terminal to ask at",
+            where=VARIABLE,
+            remedy="Set this environment variable, or run the command in a terminal.",
+        )
+    answer: str = typer.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
+    return answer
