@@ -7,7 +7,9 @@ tables: codes, units and values only. How resources are read by it: `shared.cont
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from decimal import Decimal
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Final, Literal, Self
 
@@ -173,13 +175,13 @@ class FhirMapping(WireModel):
 
     @model_validator(mode="after")
     def _distinct(self) -> Self:
-        names = [one.name for one in self.attributes]
-        twice = next((name for name in names if names.count(name) > 1), None)
+        counts = Counter(one.name for one in self.attributes)
+        twice = next((name for name, count in counts.items() if count > 1), None)
         if twice is not None:
             raise ValueError(f"{twice}: mapped twice")
         return self
 
-    @property
+    @cached_property
     def sha256(self) -> str:
-        """Hash of the canonical document, hex."""
+        """Hash of the canonical document, hex; every answer names it, so it is worked out once."""
         return hashlib.sha256(self.canonical()).hexdigest()
