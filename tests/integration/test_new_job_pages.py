@@ -123,7 +123,7 @@ def test_an_error_stands_beside_its_field(
 def test_what_keeps_a_job_from_starting_is_told(cloud: CloudUnderTest, browser: Browser) -> None:
     cloud.study(SCHEMA, name="strict", synthetic=False, start="approved", min_node=20)
     told = text_of(browser.get("/studies/strict/jobs/new").text)
-    assert "No job can start yet: 0 hospital(s) can be invited, and at least 3 are needed" in told
+    assert "No job can start yet: at least 3 hospitals are needed, and 0 can be invited now" in told
     assert "its steward approves the study at the hospital" in told
     answer = planned(browser, study="strict", min_node="20", min_child="5", max_depth="3")
     assert answer.status_code == 422
