@@ -12,9 +12,10 @@ from fastapi import Depends, Query, Response
 from cloud_service.api.disclosures import LINES
 from cloud_service.pages.downloads import file_of
 from cloud_service.pages.faults import page_router
+from cloud_service.pages.finished_records import CHECKED_RECORDS
 from cloud_service.pages.frame import Page, page_may
-from cloud_service.pages.wording import BAD, GOOD, Word, act_in_words, job_line
-from cloud_service.service.audits import Stretch
+from cloud_service.pages.wording import BAD, GOOD, WAIT, Word, act_in_words, job_line
+from cloud_service.service.audits import Audits, Stretch
 from cloud_service.service.permissions import Permission
 from cloud_service.service.services import Services
 from cloud_service.store.journal import Entry
@@ -75,7 +76,7 @@ def people(page: Auditor, before: Before = None) -> Response:
 @router.get("/audit/check")
 def check(page: Auditor) -> Response:
     """Both logs examined as `privet audit verify` would: every link of the chain, and the signature at the end."""
-    found = [_checked(page.services, name, made) for name, made in _LOGS.items()]
+    found = [_checked(page.services, name) for name in _LOGS]
     return page.show("audit_check.html", active="audit", checks=found)
 
 
@@ -91,15 +92,23 @@ def people_file(page: Auditor) -> Response:
     return _file(page.services.audits.of_people(), "people.ndjson")
 
 
-_LOGS: Final[Mapping[str, Callable[[Services], Iterator[bytes]]]] = {
-    "acts": lambda services: services.audits.of_acts(),
-    "people": lambda services: services.audits.of_people(),
+_Look = Callable[[Audits, int | None, int], Stretch]
+_Make = Callable[[Audits], Iterator[bytes]]
+_LOGS: Final[Mapping[str, tuple[_Look, _Make]]] = {
+    "acts": (Audits.stretch_of_acts, Audits.of_acts),
+    "people": (Audits.stretch_of_people, Audits.of_people),
 }
+"""How to see where each log ends, and how to make its file."""
 
 
-def _checked(services: Services, name: str, made: Callable[[Services], Iterator[bytes]]) -> Checked:
+def _checked(services: Services, name: str) -> Checked:
+    """One with more records than a page can check is left to the command."""
+    look, make = _LOGS[name]
+    number = look(services.audits, None, 1).newest + 1
+    if number > CHECKED_RECORDS:
+        return Checked(text(f"cloud.audit.{name}"), Word(text("cloud.audit.too_long"), WAIT), number, "", ())
     root = fingerprint(services.membership.current().trust.root)
-    log, findings = audit_check.check(f"{name}.ndjson", b"".join(made(services)), root)
+    log, findings = audit_check.check(f"{name}.ndjson", b"".join(make(services.audits)), root)
     records = [] if log is None else log.file.records
     state = Word(text("cloud.audit.holds"), GOOD) if not findings else Word(text("cloud.audit.broken"), BAD)
     head = records[-1].hash if records else ""

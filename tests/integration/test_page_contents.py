@@ -9,6 +9,7 @@ import pytest
 from markupsafe import escape
 from sqlalchemy import text
 
+from cloud_service.pages import audit
 from shared.ids import AgentId
 from shared.web.rendering import moment_iso
 from tests.support.browsing import Browser, with_session
@@ -205,6 +206,14 @@ def row_of(page: str, head: str) -> str:
         row for row in page.split("<tr>") if re.match(rf'\s*<th scope="row"[^>]*>{re.escape(head)}', row)
     )
     return row.split("</tr>")[0]
+
+
+def test_a_log_of_more_records_than_a_page_can_check_is_left_to_the_command(
+    cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    auditor = with_session(cloud, "una", ["auditor"], None)
+    monkeypatch.setattr(audit, "CHECKED_RECORDS", 1)
+    assert "too many records to check here" in auditor.get("/audit/check").text
 
 
 def test_logs_are_found_whole_and_a_changed_record_is_noticed(cloud: CloudUnderTest) -> None:
