@@ -93,8 +93,10 @@ def stage_of_programs(founded: Founded, folder: Path) -> Iterator[Stage]:
 @contextmanager
 def _stopped(hospital: Hospital) -> Iterator[None]:
     hospital.stop()
-    yield
-    hospital.start()
+    try:
+        yield
+    finally:
+        hospital.start()
 
 
 def tables_of_clinic(folder: Path) -> dict[str, Path]:
