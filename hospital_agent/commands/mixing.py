@@ -17,10 +17,14 @@ from shared.reports import Report
 if TYPE_CHECKING:
     from shared.wire.base import Model
     from shared.wire.contract import DataContract
-    from shared.wire.contract_sealed import SealedBatch
+    from shared.wire.contract_sealed import SealedBatch, SealedDraft
 
 _SEALED: Final = "Name a file that privet data seal wrote."
 _BATCH: Final = "Name a file that privet data mix wrote."
+_UNCHECKED: Final = (
+    "N.B. Nobody's signature was checked: see that each draft is from another hospital (privet data seal --agent, then "
+    "privet data mix --agent). Drafts made up by whoever merges would leave a hospital alone among them."
+)
 
 
 def merger_key(
@@ -66,6 +70,10 @@ def seal(
     draft: Annotated[Path, typer.Argument(metavar="DRAFT", help="This hospital's draft, signed or not.")],
     to: Annotated[Path, typer.Option("--to", metavar="KEY.pub", help="The merger's public key.")],
     out: Out,
+    agent: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The agent that signs it, for the mixer alone.", file_okay=False),
+    ] = None,
 ) -> Report:
     """This hospital's draft for the mixer: each value sealed by itself to whoever merges, without a hospital's name.
 
@@ -76,6 +84,8 @@ def seal(
     key = read_key(to)
     contract = read_contract(draft)
     sealed = seal_draft(contract, key)
+    if agent is not None:
+        sealed = _signed(sealed, agent)
     write_new(out, sealed.canonical() + b"\n")
     remarks = _own_orders(contract)
     text = (
@@ -88,6 +98,7 @@ def seal(
         "contract": contract.name,
         "merger": sealed.merger,
         "blocks": len(sealed.blocks),
+        "hospital": None if sealed.sender is None else sealed.sender.hospital,
         "remarks": remarks,
     }
     return Report(document, "\n".join([*remarks, text]))
@@ -99,15 +110,25 @@ def mix(
         typer.Argument(metavar="SEALED...", help="One sealed draft for each hospital, three or more."),
     ],
     out: Out,
+    agent: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="The agent by whose federation all signatures are checked.", file_okay=False
+        ),
+    ] = None,
 ) -> Report:
     """All hospitals' sealed drafts in one batch and a fresh random order. Run by somebody who does not merge.
 
-    Exit codes: 0 written; 2 wrong usage; 3 fewer than three, or a file that is no sealed draft or another contract's.
+    Exit codes: 0 written; 2 wrong usage; 3 fewer than three, or a file that is no sealed draft or another contract's;
+    4 with --agent: a draft that no present member signed.
     """
     from shared.contract.mixing import mix as mixed
     from shared.wire.contract_sealed import MAX_SEALED_BYTES, SealedDraft
 
     sealed = [read_sealed(SealedDraft, path, MAX_SEALED_BYTES, _SEALED) for path in drafts]
+    remarks = [] if agent is not None else [_UNCHECKED]
+    if agent is not None:
+        _check_senders(drafts, sealed, agent)
     batch = mixed(sealed)
     write_new(out, batch.canonical() + b"\n")
     text = (
@@ -121,8 +142,10 @@ def mix(
         "merger": batch.merger,
         "hospitals": batch.hospitals,
         "blocks": len(batch.blocks),
+        "signatures_checked": agent is not None,
+        "remarks": remarks,
     }
-    return Report(document, text)
+    return Report(document, "\n".join([*remarks, text]))
 
 
 def opened_batch(path: Path, key: Path) -> list[DataContract]:
@@ -146,6 +169,31 @@ def read_sealed(model: type[Model], path: Path, max_bytes: int, remedy: str) -> 
         return model.parse(raw, what=path.name, max_bytes=max_bytes)
     except PeerError as error:
         raise InputError(str(error), where=str(path), remedy=remedy) from None
+
+
+def _signed(sealed: SealedDraft, agent: Path) -> SealedDraft:
+    """Raises: InputError: no agent, or it has not joined."""
+    from hospital_agent.keyring import Keyring
+    from hospital_agent.settings import load_settings
+    from shared.protocol.sealed_signing import sign_sealed
+
+    keyring = Keyring.open(agent)
+    if keyring.certificate is None:
+        raise InputError("this agent has no certificate yet", remedy="Join first: privet agent join DIR.")
+    return sign_sealed(sealed, load_settings(agent).id, keyring.identity, keyring.certificate.der)
+
+
+def _check_senders(files: Sequence[Path], drafts: Sequence[SealedDraft], agent: Path) -> None:
+    """Raises: PeerError: one that no present member signed, with its file."""
+    from hospital_agent.keyring import Keyring
+    from shared.protocol.sealed_signing import verify_sealed
+
+    trust = Keyring.open(agent).hospital_trust()
+    for path, draft in zip(files, drafts, strict=True):
+        try:
+            verify_sealed(draft, trust)
+        except PeerError as error:
+            raise PeerError(error.code, f"{path}: {error}") from None
 
 
 def _own_orders(contract: DataContract) -> Sequence[str]:

@@ -102,10 +102,11 @@ def mix(drafts: Sequence[SealedDraft], below: RandomBelow = random_below) -> Sea
             where="mix",
             remedy="Have it sealed again.",
         )
+    senders = [draft.sender.hospital for draft in drafts if draft.sender is not None]
     blocks = sorted(block for draft in drafts for block in draft.blocks)
-    if len(set(blocks)) < len(blocks):
+    if len(set(blocks)) < len(blocks) or len(set(senders)) < len(senders):
         raise InputError(
-            "a sealed draft, or a block of one, was given twice",
+            "a hospital's sealed draft, or a block of one, was given twice",
             where="mix",
             remedy="Give one file for each hospital.",
         )

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
-from shared.wire.base import DecimalText, Hex32, Id, WireModel, is_absent
+from shared.wire.base import Base64Url, DecimalText, Hex32, Hex64, Id, WireModel, is_absent
 from shared.wire.contract import (
     ContractAttribute,
     ContractValue,
@@ -145,6 +145,14 @@ class MergerSecret(WireModel):
     private: Hex32 = Field(repr=False)
 
 
+class Sender(WireModel):
+    """Who hands a sealed draft to the mixer, who passes none of this on. `certificate`: the signer's, DER."""
+
+    hospital: Id
+    signature: Hex64
+    certificate: Annotated[Base64Url, Field(max_length=8192)]
+
+
 class SealedDraft(WireModel):
     """One hospital's draft for the mixer. `name`: the contract's; `merger`: SHA-256 of the key it is sealed to, hex."""
 
@@ -153,6 +161,7 @@ class SealedDraft(WireModel):
     name: Id
     merger: Hex32
     blocks: Annotated[list[SealedBlock], Field(min_length=MIN_BLOCKS, max_length=MAX_BLOCKS)]
+    sender: Annotated[Sender | None, Field(exclude_if=is_absent)] = None
 
 
 class SealedBatch(WireModel):

@@ -271,6 +271,46 @@ def test_a_hospital_signs_a_draft_and_another_sees_who_did(
     data(capsys, "sign", contract, "--verify", "--agent", federation.hospitals["h2"].folder, code=3)
 
 
+def test_a_mixer_takes_drafts_that_other_members_signed(
+    federation: LocalFederation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    contract, key, folders = small_contract(tmp_path), tmp_path / "key", federation.hospitals
+    data(capsys, "merger-key", "-o", key)
+    sealed = {}
+    for name in HOSPITALS:
+        sealed[name] = tmp_path / f"{name}.sealed"
+        made = data(
+            capsys,
+            "seal",
+            contract,
+            "--to",
+            f"{key}.pub",
+            "--agent",
+            folders[name].folder,
+            "-o",
+            sealed[name],
+        )
+        assert made["hospital"] == name
+    mixer = ("--agent", folders["h2"].folder, "-o")
+    batch, merged = tmp_path / "batch.json", tmp_path / "merged.json"
+    assert data(capsys, "mix", *sealed.values(), *mixer, batch)["signatures_checked"]
+    assert not any(f'"{name}"' in batch.read_text() for name in HOSPITALS)
+    data(capsys, "merge", "--sealed", batch, "--key", key, "-o", merged)
+    plain = tmp_path / "plain.json"
+    data(capsys, "merge", *[contract] * 3, "-o", plain)
+    assert merged.read_bytes() == plain.read_bytes()
+    again, document = tmp_path / "again.sealed", json.loads(sealed["h1"].read_text())
+    data(capsys, "seal", contract, "--to", f"{key}.pub", "--agent", folders["h1"].folder, "-o", again)
+    data(capsys, "mix", *sealed.values(), again, *mixer, tmp_path / "no.json", code=3)
+    unsigned = {name: value for name, value in document.items() if name != "sender"}
+    stolen = {**document, "sender": {**document["sender"], "hospital": "h2"}}
+    for change in (unsigned, stolen, {**document, "blocks": document["blocks"][::-1]}):
+        again.write_text(json.dumps(change))
+        others = (sealed["h2"], sealed["h3"])
+        refused = data(capsys, "mix", again, *others, *mixer, tmp_path / "no.json", code=4)
+        assert "again.sealed" in refused["detail"]
+
+
 def test_the_cloud_takes_no_study_whose_schema_is_not_its_contracts(
     federation: LocalFederation, tmp_path: Path
 ) -> None:
