@@ -1,7 +1,9 @@
 """Records that a job takes in part, or that it asks where they end in a tree: read, chosen, walked, kept as codes.
 
-Whatever the source, what is frozen is a file of codes (`snapshot`): a database is copied for it, as for numbers in
-fixed point, since neither a hash nor a walk is a condition that an engine could count by.
+Whatever the source, what is frozen is a file of codes (`snapshot`). Of a database, all records' places in a tree are
+counted there (`sql_walking`), and only places and classes are kept. Where a selection is made, the database gives codes
+and not texts: the keyed hash is BLAKE2b, which engines lack, and another one would part the records of running studies
+anew.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.selecting import Patients, Selector
 from hospital_agent.records.snapshot import CodedSnapshot
 from hospital_agent.records.source import DataSettings
-from hospital_agent.records.sql_rows import read_codes
+from hospital_agent.records.sql_numbers import MustCopyError
+from hospital_agent.records.sql_rows import encode_there, read_codes
+from hospital_agent.records.sql_walking import count_ends
 from hospital_agent.records.table import Table
 from hospital_agent.records.walking import Places, places_of
 from shared.errors import InputError
@@ -50,9 +54,7 @@ class DerivedSource:
         if self.asked is None:
             records = chosen_records(self.settings, schema, self.selector)
         else:
-            tree, own = self.asked()
-            read = chosen_records(self.settings, own, self.selector)
-            records = _at_places(read, places_of(tree, own, rows_of(own, read)), schema)
+            records = _walked(*self.asked(), self.settings, self.selector, schema)
         return CodedSnapshot.write(self.directory, records, schema, salt)
 
     def reopen(self, schema: Schema, sha256: str) -> CodedSnapshot:
@@ -72,12 +74,47 @@ def chosen_records(settings: DataSettings, schema: Schema, selector: Selector | 
                 where="data settings, patient",
                 remedy="Export the table to a file with that column and name it with path, or leave patient out.",
             )
-        records, patients = read_codes(schema, settings), None
+        records, patients = _of_database(settings, schema), None
     else:
         table = read_table(settings)
         records = encode(table, schema, settings)
         patients = None if selector is None else _patients(table, settings)
     return records if selector is None else selector.take(records, patients)
+
+
+def _of_database(settings: DataSettings, schema: Schema) -> CodedRecords:
+    try:
+        return encode_there(schema, settings)
+    except MustCopyError as reason:
+        return _told(read_codes(schema, settings), f"read as texts, which takes longer: {reason}")
+
+
+def _told(records: CodedRecords, note: str) -> CodedRecords:
+    return replace(records, notes=(*records.notes, note))
+
+
+def _walked(
+    tree: Tree, own: Schema, settings: DataSettings, selector: Selector | None, schema: Schema
+) -> CodedRecords:
+    """The records at their places, as an evaluation's `schema` codes them. Args: own: the tree's schema."""
+    note = None
+    if settings.path is None and selector is None:
+        try:
+            return _ends_there(tree, own, settings, schema)
+        except MustCopyError as reason:
+            note = f"each record was fetched to see where it ends: {reason}"
+    read = chosen_records(settings, own, selector)
+    found = _at_places(read, places_of(tree, own, rows_of(own, read)), schema)
+    return found if note is None else _told(found, note)
+
+
+def _ends_there(tree: Tree, own: Schema, settings: DataSettings, schema: Schema) -> CodedRecords:
+    places, labels, counts, notes = count_ends(tree, own, settings)
+    kinds = _at_places(
+        CodedRecords(labels[None, :], np.empty((0, labels.size), np.uint32), notes), places, schema
+    )
+    codes = np.repeat(kinds.codes, counts, axis=1)
+    return CodedRecords(codes, np.empty((0, codes.shape[1]), dtype=np.uint32), notes)
 
 
 def rows_of(schema: Schema, records: CodedRecords) -> RecordRows:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from hospital_agent.records.matching import CodedRecords, encode
 from hospital_agent.records.rows import RecordRows, sorted_rows
 from hospital_agent.records.source import DataSettings
-from hospital_agent.records.sql_checks import clean, ignored_columns, without_rows
+from hospital_agent.records.sql_checks import clean, ignored_columns, notes_of, read_spellings, without_rows
 from hospital_agent.records.sql_counting import code_of
 from hospital_agent.records.sql_engine import opened, place
-from hospital_agent.records.sql_values import SqlRecords, match, text_of
+from hospital_agent.records.sql_numbers import MustCopyError
+from hospital_agent.records.sql_values import SqlRecords, match, text_of, with_conditions
 from hospital_agent.records.table import Column, Table
+from shared.errors import InputError
 from shared.tree.schema import Schema
 
 
@@ -28,8 +31,46 @@ def fetch_codes(records: SqlRecords) -> RecordRows:
     return sorted_rows(lines[:-1], lines[-1])
 
 
+def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
+    """Every record as codes that the engine made, in any order.
+
+    Only small whole numbers leave the database, no texts.
+    Raises: InputError: as a source. MustCopyError: the engine cannot be told how to read them. TemporaryError.
+    """
+    if any(attribute.fixed_point for attribute in schema.attributes):
+        raise MustCopyError("the study compares numbers as they are")
+    with opened(settings) as rows:
+        columns = match(rows, schema, settings)
+        spellings = read_spellings(columns, schema, settings)
+        records = with_conditions(columns, schema, settings, spellings)
+        lines = (*records.values, records.labels)
+        picks = {f"c{index}": _small_code(conditions) for index, conditions in enumerate(lines)}
+        found = rows.select(**picks).to_pyarrow()
+    codes = np.empty((len(lines), found.num_rows), dtype=np.uint8)
+    for line, column in zip(codes, found.columns, strict=True):
+        line[:] = _codes_of(column, settings)
+    numbers = np.empty((0, found.num_rows), dtype=np.uint32)
+    return CodedRecords(codes, numbers, notes_of(columns, spellings[-1]))
+
+
+def _codes_of(column: Any, settings: DataSettings) -> Any:
+    found = column.to_numpy()
+    if found.size and found.min() < 0:
+        raise InputError(
+            "the records changed while they were read.",
+            where=place(settings),
+            remedy="Try again when nothing writes to them, or name a copy of the table.",
+        )
+    return found
+
+
+def _small_code(conditions: Sequence[Any]) -> Any:
+    """As 16 bits, the smallest numbers that all engines have."""
+    return code_of(conditions, range(len(conditions))).cast("int16")
+
+
 def read_codes(schema: Schema, settings: DataSettings) -> CodedRecords:
-    """Every record of the database as codes, numbers in fixed point among them.
+    """Every record of the database as codes made here, text by text, numbers in fixed point among them.
 
     Raises: InputError: no rows, a column that is missing, or a field that has no code. TemporaryError: no database.
     """

@@ -1,0 +1,109 @@
+"""Where records of a database end in a tree, counted there: the walk as one nested CASE, a row a place and class.
+
+Places are those of `walking`. What comes out of the engine is how many records of each class end at each place; no
+record's values do. A vote of branches over missing values has no such expression, and large trees make queries that
+engines and their parsers refuse: both are left to `walking` (`MustCopyError`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hospital_agent.records.source import DataSettings
+from hospital_agent.records.sql_checks import notes_of, read_spellings
+from hospital_agent.records.sql_counting import code_of
+from hospital_agent.records.sql_engine import ibis, opened
+from hospital_agent.records.sql_engine import place as place_name
+from hospital_agent.records.sql_numbers import MustCopyError
+from hospital_agent.records.sql_values import SqlRecords, match, with_conditions
+from shared.errors import InputError
+from shared.tree.binary_tests import Equals, UpTo
+from shared.tree.model import Leaf, Node, Split, Tree
+from shared.tree.schema import Schema
+from shared.tree.voting import can_vote
+
+MAX_NODES: Final = 1000
+MAX_DEPTH: Final = 24
+"""Of a CASE in a CASE: what Python's and engines' parsers of a query take with room to spare."""
+
+Ends = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], tuple[str, ...]]
+"""Place, class and number of records of every pair that occurs, each of shape (pairs,), and the records' notes."""
+
+
+def count_ends(tree: Tree, schema: Schema, settings: DataSettings) -> Ends:
+    """Check every record as a freeze does, and count where they end. Args: schema: of the tree.
+
+    Raises: InputError: as of a source. MustCopyError: it cannot be said in one query. TemporaryError: no database.
+    """
+    refuse_what_no_query_says(tree, schema)
+    with opened(settings) as rows:
+        columns = match(rows, schema, settings)
+        spellings = read_spellings(columns, schema, settings)
+        records = with_conditions(columns, schema, settings, spellings)
+        counted = rows.group_by(
+            place=_Walk(records, schema).expression(tree.root),
+            label=code_of(records.labels, range(len(records.labels))),
+        ).aggregate(records=lambda table: table.count())
+        found = counted.to_pyarrow()
+    if found.num_rows and min(found["label"].to_pylist()) < 0:
+        raise InputError(
+            "the records changed while they were counted.",
+            where=place_name(settings),
+            remedy="Try again when nothing writes to them, or name a copy of the table.",
+        )
+    place, label, number = (found[name].to_numpy().astype(np.int64) for name in ("place", "label", "records"))
+    order = np.lexsort((label, place))
+    return place[order], label[order].astype(np.uint8), number[order], notes_of(columns, spellings[-1])
+
+
+def refuse_what_no_query_says(tree: Tree, schema: Schema) -> None:
+    """Raises: MustCopyError: numbers in fixed point, a vote of branches, or too large a tree."""
+    if any(attribute.fixed_point for attribute in schema.attributes):
+        raise MustCopyError("the study compares numbers as they are")
+    if tree.node_count > MAX_NODES:
+        raise MustCopyError(f"the tree has more than {MAX_NODES} nodes")
+    level: Sequence[Node] = [tree.root]
+    for _ in range(MAX_DEPTH):
+        splits = [node for node in level if isinstance(node, Split)]
+        if any(schema.attributes[one.attribute].is_fractional and can_vote(one) for one in splits):
+            raise MustCopyError("records with missing values end where the branches' vote says")
+        level = [kid for one in splits for kid in one.kids]
+        if not level:
+            return
+    raise MustCopyError(f"the tree asks more than {MAX_DEPTH - 1} questions in a row")
+
+
+class _Walk:
+    """Builds the expression, and numbers the nodes in the order of `Tree.nodes` as it goes."""
+
+    def __init__(self, records: SqlRecords, schema: Schema) -> None:
+        self._records, self._schema, self._next = records, schema, 0
+
+    def expression(self, node: Node) -> Any:
+        """The place of a row that has come to this node."""
+        here, self._next = ibis().literal(self._next, type="int32"), self._next + 1
+        if isinstance(node, Leaf):
+            return here
+        kids = [self.expression(kid) for kid in node.kids]
+        return ibis().cases(*zip(self._branches(node), kids, strict=True), else_=here)
+
+    def _branches(self, split: Split) -> list[Any]:
+        """For each branch whether a row takes it; rows that take none end here."""
+        values = self._records.values[split.attribute]
+        usable = values[: self._schema.branch_count(split.attribute)]
+        if isinstance(split.test, UpTo):
+            return [_any_of(usable[: split.test.value + 1]), _any_of(usable[split.test.value + 1 :])]
+        if isinstance(split.test, Equals):
+            others = (*usable[: split.test.value], *usable[split.test.value + 1 :])
+            return [_any_of(others), usable[split.test.value]]
+        return list(values[: len(split.kids)])
+
+
+def _any_of(conditions: Sequence[Any]) -> Any:
+    return reduce(or_, conditions, ibis().literal(False))
