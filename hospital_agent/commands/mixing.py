@@ -17,9 +17,14 @@ from shared.reports import Report
 if TYPE_CHECKING:
     from shared.wire.base import Model
     from shared.wire.contract import DataContract
-    from shared.wire.contract_sealed import SealedBatch, SealedDraft
+    from shared.wire.contract_sealed import MergerSecret, SealedBatch, SealedDraft
 
-_SEALED: Final = "Name a file that privet data seal wrote."
+_SEALED: Final = "Name a file that privet data seal wrote; with --through, mix needs --key."
+_ENVELOPED: Final = "Name a file that privet data seal --through wrote; of others leave --key away."
+_UNSAFE: Final = (
+    ", never to whoever merges: they could open it, as could who takes it from the mail. Sealed --through the mixer's "
+    "key, it is safe."
+)
 _BATCH: Final = "Name a file that privet data mix wrote."
 _UNCHECKED: Final = (
     "N.B. Nobody's signature was checked: see that each draft is from another hospital (privet data seal --agent, then "
@@ -74,34 +79,43 @@ def seal(
         Path | None,
         typer.Option(metavar="DIR", help="The agent that signs it, for the mixer alone.", file_okay=False),
     ] = None,
+    through: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="MIXER.pub", help="The mixer's own public key: nobody else opens the file on its way."
+        ),
+    ] = None,
 ) -> Report:
     """This hospital's draft for the mixer: each value sealed by itself to whoever merges, without a hospital's name.
 
     Exit codes: 0 written; 2 wrong usage; 3 no draft, no key, or a draft too long.
     """
-    from shared.contract.mixing import fingerprint, seal_draft
+    from shared.contract.mixing import fingerprint, into_envelope, seal_draft
 
     key = read_key(to)
+    mixer = None if through is None else read_key(through)
     contract = read_contract(draft)
     sealed = seal_draft(contract, key)
     if agent is not None:
         sealed = _signed(sealed, agent)
-    write_new(out, sealed.canonical() + b"\n")
+    document = sealed if mixer is None else into_envelope(sealed, mixer)
+    write_new(out, document.canonical() + b"\n")
     remarks = _own_orders(contract)
+    rest = _UNSAFE if mixer is None else "."
     text = (
         f"Sealed {draft} as {out}: {len(sealed.blocks)} blocks of one length, for key {fingerprint(key)}.\n"
-        "See that whoever merges read you the same fingerprint. Give the file to whoever mixes, never to whoever "
-        "merges: they could open it."
+        f"See that whoever merges read you the same fingerprint. Give the file to whoever mixes{rest}"
     )
-    document = {
+    told = {
         "sealed": str(out),
         "contract": contract.name,
         "merger": sealed.merger,
         "blocks": len(sealed.blocks),
         "hospital": None if sealed.sender is None else sealed.sender.hospital,
+        "mixer": None if mixer is None else fingerprint(mixer),
         "remarks": remarks,
     }
-    return Report(document, "\n".join([*remarks, text]))
+    return Report(told, "\n".join([*remarks, text]))
 
 
 def mix(
@@ -116,6 +130,10 @@ def mix(
             metavar="DIR", help="The agent by whose federation all signatures are checked.", file_okay=False
         ),
     ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="KEY", help="The mixer's private key, where hospitals sealed --through it."),
+    ] = None,
 ) -> Report:
     """All hospitals' sealed drafts in one batch and a fresh random order. Run by somebody who does not merge.
 
@@ -123,9 +141,9 @@ def mix(
     4 with --agent: a draft that no present member signed.
     """
     from shared.contract.mixing import mix as mixed
-    from shared.wire.contract_sealed import MAX_SEALED_BYTES, SealedDraft
 
-    sealed = [read_sealed(SealedDraft, path, MAX_SEALED_BYTES, _SEALED) for path in drafts]
+    secret = None if key is None else read_secret(key)
+    sealed = [_sealed_draft(path, secret) for path in drafts]
     remarks = [] if agent is not None else [_UNCHECKED]
     if agent is not None:
         _check_senders(drafts, sealed, agent)
@@ -146,6 +164,22 @@ def mix(
         "remarks": remarks,
     }
     return Report(document, "\n".join([*remarks, text]))
+
+
+def _sealed_draft(path: Path, mixer: MergerSecret | None) -> SealedDraft:
+    """A file of `privet data seal`, out of its envelope. Args: mixer: who opens envelopes; None: there are none."""
+    from shared.contract.mixing import out_of_envelope
+    from shared.wire.contract_sealed import (
+        MAX_ENVELOPE_BYTES,
+        MAX_SEALED_BYTES,
+        EnvelopedDraft,
+        SealedDraft,
+    )
+
+    if mixer is None:
+        return read_sealed(SealedDraft, path, MAX_SEALED_BYTES, _SEALED)
+    envelope = read_sealed(EnvelopedDraft, path, MAX_ENVELOPE_BYTES, _ENVELOPED)
+    return out_of_envelope(envelope, mixer, str(path))
 
 
 def opened_batch(path: Path, key: Path) -> list[DataContract]:

@@ -4,7 +4,8 @@
    key (HPKE, RFC 9180) for this one contract's name (`seal_draft`).
 2. The mixer, who cannot open them, joins the blocks of three hospitals or more and puts them into a fresh random order
    (`mix`). One pass of Chaum's mix (Untraceable Electronic Mail, Return Addresses, and Digital Pseudonyms, 1981); the
-   deviation: one mix, and no second layer, so a merger who gets hold of a sealed draft itself can open it.
+   deviation: one mix. Without the second layer, an envelope to the mixer's own key (`into_envelope`), a merger who gets
+   hold of a sealed draft on its way can open it.
 3. The merger opens the batch and makes drafts of it that merge alike (`open_batch`).
 
 Mixer and merger together see all, as does a merger who knows the drafts of all hospitals but one.
@@ -27,7 +28,9 @@ from shared.wire.contract import DataContract
 from shared.wire.contract_sealed import (
     MAX_BATCH_BLOCKS,
     MAX_MIXED,
+    MAX_SEALED_BYTES,
     MIN_MIXED,
+    EnvelopedDraft,
     MergerKey,
     MergerSecret,
     SealedBatch,
@@ -35,6 +38,8 @@ from shared.wire.contract_sealed import (
 )
 
 _INFO: Final = b"ppsdt/1/sealed-draft"
+_ENVELOPE: Final = b"ppsdt/1/enveloped-draft"
+_KEY: Final = "Name a key that privet data merger-key wrote."
 _AGAIN: Final = "Have the hospitals seal their drafts again, and the batch mixed again."
 
 
@@ -63,11 +68,45 @@ def seal_draft(draft: DataContract, key: MergerKey, random: RandomBytes = random
         blocks = to_blocks(statements_of(draft), random)
         sealed = [encode_base64url(sealing.seal(public, block, info)) for block in blocks]
     except PeerError as error:
-        remedy = "Name a key that privet data merger-key wrote."
+        remedy = _KEY
         if error.code is ErrorCode.TOO_LARGE:
             remedy = "List fewer values, or leave out their meanings."
         raise InputError(str(error), where=f"draft {draft.name}", remedy=remedy) from None
     return SealedDraft(name=draft.name, merger=fingerprint(key), blocks=sealed)
+
+
+def into_envelope(draft: SealedDraft, mixer: MergerKey) -> EnvelopedDraft:
+    """The draft for the mixer's eyes alone. Raises: InputError: the mixer's key is none, or is the merger's."""
+    own = fingerprint(mixer)
+    if own == draft.merger:
+        raise InputError(
+            "the mixer's key is the merger's: whoever does both sees whose each value is",
+            where="--through",
+            remedy="Have somebody else mix, with a key of their own (privet data merger-key).",
+        )
+    try:
+        sealed = sealing.seal(bytes.fromhex(mixer.public), draft.canonical(), _ENVELOPE)
+    except PeerError as error:
+        raise InputError(str(error), where="--through", remedy=_KEY) from None
+    return EnvelopedDraft(mixer=own, content=encode_base64url(sealed))
+
+
+def out_of_envelope(envelope: EnvelopedDraft, mixer: MergerSecret, where: str) -> SealedDraft:
+    """The sealed draft, for the mixer. Args: where: the file, for messages.
+
+    Raises: InputError: for another mixer's key, or changed on the way.
+    """
+    if fingerprint(public_key(mixer)) != envelope.mixer:
+        raise InputError(
+            f"it is for another mixer's key, {envelope.mixer[:16]}", where=where, remedy="Name that key."
+        )
+    try:
+        raw = sealing.open_sealed(
+            bytes.fromhex(mixer.private), decode_base64url(envelope.content, what="content"), _ENVELOPE
+        )
+        return SealedDraft.parse(raw, what="the content", max_bytes=MAX_SEALED_BYTES)
+    except PeerError as error:
+        raise InputError(str(error), where=where, remedy="Have that hospital seal it again.") from None
 
 
 def mix(drafts: Sequence[SealedDraft], below: RandomBelow = random_below) -> SealedBatch:

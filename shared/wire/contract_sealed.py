@@ -32,6 +32,7 @@ MIN_MIXED: Final = 3
 """Hospitals in a batch: of two, each would know what is the other's."""
 MAX_MIXED: Final = 64
 MAX_SEALED_BYTES: Final = 2**24
+MAX_ENVELOPE_BYTES: Final = 3 * 2**23
 MAX_BATCH_BLOCKS: Final = 2**17
 MAX_BATCH_BYTES: Final = 2**27
 MAX_KEY_BYTES: Final = 4096
@@ -130,7 +131,7 @@ AnyStatement = Annotated[Statement, Field(discriminator="kind")]
 
 
 class MergerKey(WireModel):
-    """The merger's public key, as hospitals get it: X25519, hex."""
+    """The merger's public key, or the mixer's own, as hospitals get it: X25519, hex."""
 
     v: Literal[1] = 1
     kind: Literal["privet-merger-key"] = "privet-merger-key"
@@ -162,6 +163,15 @@ class SealedDraft(WireModel):
     merger: Hex32
     blocks: Annotated[list[SealedBlock], Field(min_length=MIN_BLOCKS, max_length=MAX_BLOCKS)]
     sender: Annotated[Sender | None, Field(exclude_if=is_absent)] = None
+
+
+class EnvelopedDraft(WireModel):
+    """A sealed draft in an envelope that only the mixer opens. `mixer`: SHA-256 of the mixer's key, hex."""
+
+    v: Literal[1] = 1
+    kind: Literal["privet-enveloped-draft"] = "privet-enveloped-draft"
+    mixer: Hex32
+    content: Base64Url = Field(repr=False)
 
 
 class SealedBatch(WireModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,44 +36,54 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     return capsys.readouterr().err
 
 
-@pytest.fixture
-def drafts(tmp_path: Path) -> list[Path]:
-    paths = [tmp_path / f"{name}.json" for name in DRAFTS]
-    for path, draft in zip(paths, DRAFTS.values(), strict=True):
-        path.write_bytes(draft.canonical())
-    return paths
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A key, the three drafts, sealed, and their batch."""
+    folder = tmp_path_factory.mktemp("mix")
+    with contextlib.redirect_stdout(io.StringIO()):
+        assert run(["data", "merger-key", "-o", str(folder / "key")]) == 0
+        for name, draft in DRAFTS.items():
+            path = folder / f"{name}.json"
+            path.write_bytes(draft.canonical())
+            sealing = ("--to", f"{folder / 'key'}.pub", "-o", f"{path}.sealed")
+            assert run(["data", "seal", str(path), *sealing]) == 0
+        sealed = [f"{folder / name}.json.sealed" for name in DRAFTS]
+        assert run(["data", "mix", *sealed, "-o", str(folder / "batch.json")]) == 0
+    return folder
 
 
 @pytest.fixture
-def batch(tmp_path: Path, drafts: Sequence[Path], capsys: pytest.CaptureFixture[str]) -> Path:
-    """A batch of the three drafts; the key beside it."""
-    made = data(capsys, "merger-key", "-o", tmp_path / "key")
-    for path in drafts:
-        sealed = data(capsys, "seal", path, "--to", tmp_path / "key.pub", "-o", f"{path}.sealed")
-        assert sealed["merger"] == made["fingerprint"]
-    out = tmp_path / "batch.json"
-    mixed = data(capsys, "mix", *(f"{path}.sealed" for path in drafts), "-o", out)
-    assert (mixed["hospitals"], mixed["blocks"], mixed["contract"]) == (3, 192, "ward")
-    return out
+def drafts(folder: Path) -> list[Path]:
+    return [folder / f"{name}.json" for name in DRAFTS]
+
+
+@pytest.fixture
+def batch(folder: Path) -> Path:
+    return folder / "batch.json"
+
+
+@pytest.fixture
+def key(folder: Path) -> Path:
+    return folder / "key"
 
 
 def test_a_sealed_merge_is_the_plain_one(
-    batch: Path, drafts: Sequence[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    batch: Path, key: Path, drafts: Sequence[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain, mixed = tmp_path / "plain.json", tmp_path / "mixed.json"
     data(capsys, "merge", *drafts, "-o", plain)
-    told = data(capsys, "merge", "--sealed", batch, "--key", tmp_path / "key", "-o", mixed)
+    told = data(capsys, "merge", "--sealed", batch, "--key", key, "-o", mixed)
     assert mixed.read_bytes() == plain.read_bytes()
     assert told["hospitals_by_value"]["diagnosis"] == {"anthrax": 1, "fracture": 2, "heart": 3}
     assert told["drafts"] == 3
-    assert (tmp_path / "key").stat().st_mode & 0o077 == 0
+    assert key.stat().st_mode & 0o077 == 0
     assert not any(name.encode() in batch.read_bytes() for name in (*DRAFTS, "anthrax", "diagnosis"))
 
 
 def test_rare_values_are_left_out_unseen_or_become_another(
-    batch: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    batch: Path, key: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    merging = ("merge", "--sealed", batch, "--key", tmp_path / "key", "--at-least", 2)
+    merging = ("merge", "--sealed", batch, "--key", key, "--at-least", 2)
     capsys.readouterr()
     assert run(["data", *map(str, merging), "-o", str(tmp_path / "two.json")]) == 0
     said = capsys.readouterr().out
@@ -112,9 +124,9 @@ def test_a_key_under_a_passphrase_opens_with_it_alone(
 
 
 def test_what_is_refused_says_the_next_step(
-    batch: Path, drafts: Sequence[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    batch: Path, key: Path, drafts: Sequence[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key, out = tmp_path / "key", tmp_path / "out.json"
+    out = tmp_path / "out.json"
     sealed = [Path(f"{path}.sealed") for path in drafts]
     data(capsys, "merger-key", "-o", tmp_path / "foreign")
     cut, odd = tmp_path / "cut.json", tmp_path / "odd.json"
@@ -147,12 +159,35 @@ def test_what_is_refused_says_the_next_step(
     assert not out.exists()
 
 
-def test_a_list_with_an_order_of_its_own_is_remarked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_an_envelope_opens_for_the_mixer_alone(
+    key: Path, drafts: Sequence[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data(capsys, "merger-key", "-o", tmp_path / "key")
+    mixer, out = tmp_path / "mixer", tmp_path / "batch.json"
+    data(capsys, "merger-key", "-o", mixer)
+    sealed = [tmp_path / f"{path.name}.sealed" for path in drafts]
+    sealing = ("--to", f"{key}.pub", "--through", f"{mixer}.pub", "-o")
+    for path, file in zip(drafts, sealed, strict=True):
+        data(capsys, "seal", path, *sealing, file)
+    assert "mix needs --key" in refused(capsys, "mix", *sealed, "-o", out)
+    assert "another mixer's key" in refused(capsys, "mix", *sealed, "--key", key, "-o", out)
+    same = ("--to", f"{key}.pub", "--through", f"{key}.pub", "-o", tmp_path / "no")
+    assert "whoever does both" in refused(capsys, "seal", drafts[0], *same)
+    data(capsys, "mix", *sealed, "--key", mixer, "-o", out)
+    merged = data(capsys, "merge", "--sealed", out, "--key", key, "-o", tmp_path / "contract.json")
+    assert merged["hospitals_by_value"]["diagnosis"]["heart"] == 3
+    changed = json.loads(sealed[0].read_text())
+    flipped = "B" if changed["content"][50] == "A" else "A"
+    sealed[0].write_text(
+        json.dumps({**changed, "content": changed["content"][:50] + flipped + changed["content"][51:]})
+    )
+    assert "seal it again" in refused(capsys, "mix", *sealed, "--key", mixer, "-o", tmp_path / "no")
+
+
+def test_a_list_with_an_order_of_its_own_is_remarked(
+    key: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "ordered.json"
     risk = {"name": "risk", "kind": "category", "values": [{"value": v} for v in ("low", "high")]}
     path.write_bytes(contract(risk, GRADE).canonical())
-    told = data(capsys, "seal", path, "--to", tmp_path / "key.pub", "-o", tmp_path / "sealed")
+    told = data(capsys, "seal", path, "--to", f"{key}.pub", "-o", tmp_path / "sealed")
     assert told["remarks"][0].startswith("N.B. risk: the list has an order of its own")
