@@ -6,6 +6,7 @@ one; they hold what the command tells, and that keeps the policy's floor.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
@@ -25,6 +26,7 @@ _MAX_BYTES: Final = 2**24
 _MAX_KEPT: Final = 64
 _NICE: Final = 10
 _PROBLEM: Final = "urn:privet:problem:"
+_children: Final[set[subprocess.Popen[bytes]]] = set()
 
 Outcome = Literal["running", "done", "failed"]
 
@@ -81,6 +83,13 @@ class Background:
             self._works[name] = replace(ended, ended=int(time.time()))
 
 
+@atexit.register
+def end_children() -> None:
+    """Whatever still reads records when the agent stops ends with it."""
+    for process in list(_children):
+        process.kill()
+
+
 def _result(begun: Work, words: list[str]) -> Work:
     with subprocess.Popen(  # noqa: S603 - our own program; words are ours, ids that were found, and the folder
         [sys.executable, "-P", "-m", "privet", *words],
@@ -88,12 +97,15 @@ def _result(begun: Work, words: list[str]) -> Work:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:
-        os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
+        _children.add(process)
         try:
+            os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
             printed, _ = process.communicate(timeout=_LONGEST_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             return replace(begun, outcome="failed", fault=text("house.work.too_long"))
+        finally:
+            _children.discard(process)
     return _read(begun, printed[:_MAX_BYTES])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from hospital_agent.files import write_file
 from hospital_agent.journal import JobEntry, JobStatus, Journal
-from hospital_agent.pages.background import Background, Work
+from hospital_agent.pages.background import Background, Work, end_children
 from hospital_agent.pages.jobs import answer_offer
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.sessions import Doorkeeper, Throttle
@@ -167,6 +168,21 @@ def test_long_work_runs_in_a_process_of_its_own_and_tells_what_went_wrong(
     found = done(looks, "records")
     assert found.outcome == "failed"
     assert found.fault
+
+
+def test_work_ends_with_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = tmp_path / "endless"
+    endless.write_text("#!/bin/sh\nexec sleep 300\n")
+    endless.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(endless))
+    looks, end = Background(tmp_path), time.monotonic() + 20
+    looks.begin("records", ["data", "inspect"])
+    while (work := looks.of("records")) is not None and work.outcome == "running":
+        assert time.monotonic() < end
+        end_children()
+        time.sleep(0.02)
+    assert work is not None
+    assert work.outcome == "failed"
 
 
 def done(looks: Background, name: str) -> Work:
