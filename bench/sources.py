@@ -54,7 +54,7 @@ def measure_sources(rows: int, postgres_rows: int) -> list[SourceFigure]:
         small = folder / "small"
         small.mkdir()
         fewer = write_files(postgres_rows, small)
-        with _postgres() as url:
+        with postgres_server() as url:
             with importlib.import_module("psycopg").connect(url) as connection:
                 fill_postgres(connection, fewer["csv"])
             pair = [
@@ -110,7 +110,7 @@ def _check(found: list[tuple[SourceFigure, list[int]]]) -> None:
 
 
 @contextmanager
-def _postgres() -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """A server of the wheel that ships one."""
     with tempfile.TemporaryDirectory(prefix="privet-postgres-") as folder:
         os.environ.setdefault("XDG_RUNTIME_DIR", folder)
