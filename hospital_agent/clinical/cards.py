@@ -31,7 +31,9 @@ _SPECIAL: Final = re.compile(
     r"[\\`*_{}\[\]()#|~@]|:(?=//)|(?<=www)\.|^[-+=]|(?<=^\d)\.|(?<=^\d\d)\.", re.IGNORECASE
 )
 """What Markdown would make something of: marks, addresses, and what begins a list or a heading."""
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_CONTROL: Final = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]+"
+)
 _MOST_MISSING: Final = 30
 
 
@@ -96,7 +98,7 @@ def _short(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """One line without characters that a screen would obey."""
+    """One line without characters that a screen would obey or not show: a gap stands for them."""
     return _CONTROL.sub(" ", text).strip()
 
 

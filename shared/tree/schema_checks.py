@@ -17,7 +17,11 @@ MAX_TEXT: Final = 200
 
 _CUT: Final = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,17})?")
 _UNSAFE_CATEGORIES: Final = frozenset({"Cc", "Cs", "Zl", "Zp"})
-_BIDI_CONTROLS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSEEN: Final = re.compile(
+    r"[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""What turns the direction of words or shows nothing, so that two names look alike. The joiners U+200C and U+200D are
+not among them: Persian and the scripts of India are written with them."""
 
 
 def parse_cut(name: str, text: str) -> Decimal:
@@ -57,7 +61,7 @@ def check_name(name: str, where: str) -> None:
 
 
 def is_plain_line(text: str) -> bool:
-    """Whether a text is one line without control characters and direction overrides, which terminals and pages obey."""
+    """Whether a text is one line without control characters, which terminals and pages obey, and invisible ones."""
     return not any(map(_is_obeyed, text))
 
 
@@ -67,14 +71,14 @@ def plain_line(text: str) -> str:
 
 
 def _is_obeyed(character: str) -> bool:
-    return unicodedata.category(character) in _UNSAFE_CATEGORIES or character in _BIDI_CONTROLS
+    return unicodedata.category(character) in _UNSAFE_CATEGORIES or _UNSEEN.match(character) is not None
 
 
 def check_text(text: str, where: str) -> None:
     """Short, on one line, without characters that a terminal obeys. Raises: InputError."""
     if not is_plain_line(text) or len(text) > MAX_TEXT:
         raise InputError(
-            f"a name or value has a control character or more than {MAX_TEXT} characters",
+            f"a name or value has a control character, an invisible one, or more than {MAX_TEXT} characters",
             where=where,
             remedy="Shorten it and keep it to one line of plain text.",
         )

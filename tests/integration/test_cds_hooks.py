@@ -371,6 +371,7 @@ def test_labels_are_shown_letter_by_letter() -> None:
         r"&lt;script&gt;alert\(1\)&lt;/script&gt; &amp; \*x\* \[a\]\(http\://b\) \# c"
     )
     assert escaped("- 5") == r"\- 5"
+    assert escaped("no\u200b\ufeff \u061cyes") == "no   yes"
     assert escaped("1. x") == r"1\. x"
     assert escaped("2026-11-30 www.x.y") == r"2026-11-30 www\.x.y"
 

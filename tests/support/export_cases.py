@@ -25,7 +25,7 @@ from shared.tree.schema import Attribute, Schema, TreatAs
 HOSTILE = (
     "<", "<= 5", "=", "a=b", '"', "'", 'say "no"', "a,b", ";", "&", "&amp;", "&#65;", "]]>", "<!--", "\\", "\\n", '\\"',
     "{}", "%s", "#", "{'a': 1}", "yes", " yes", "yes ", "1", "1.0", "01", "true", "None", "nan", "NaN", "missing", "",
-    "naïve", "женщина", "女", "אבג", "عربى", "😀", "e\u0301", "é", "\u00a0x", "a\u200bb", "x" * 200, "-", "*", "NULL",
+    "naïve", "женщина", "女", "אבג", "عربى", "😀", "e\u0301", "é", "\u00a0x", "a\u200cb", "x" * 200, "-", "*", "NULL",
     "node", "label", "class", "codes", "/codes", "probability(1)", "field", "$0",
 )  # fmt: skip
 STRANGERS = ("not listed <&>", "yes  ", "YES", "2", "?", "\\")

@@ -117,6 +117,8 @@ def test_the_interval_holds_the_number(cuts: list[Decimal], number: Decimal) -> 
         ([Attribute("a\x1b[2J", ("0",))], ["a"], "c", "control character"),
         ([Attribute("a", ("line\nline",))], ["a"], "c", "control character"),
         ([Attribute("a", ("\u202eabc",))], ["a"], "c", "control character"),
+        ([Attribute("a", ("no", "no\u200b"))], ["a"], "c", "an invisible one"),
+        ([Attribute("a\u061c", ("no",))], ["a"], "c", "an invisible one"),
         ([Attribute("a", ("\ud800",))], ["a"], "c", "control character"),
         ([Attribute("a", ("x" * 201,))], ["a"], "c", "more than 200"),
         ([Attribute("a", ("1", "2", "3"), (Decimal(2), Decimal(1)))], ["a"], "c", "rise strictly"),
