@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from shared.errors import InputError
+from shared.wire.fhir_mapping import DATED
 
 Json = Mapping[str, Any]
 
@@ -95,7 +96,9 @@ def has_more(document: object) -> bool:
 def of_one_patient(found: Iterable[tuple[Json, str]], expected: str = "") -> list[Json]:
     """Those resources, checked to be of one patient. Args: expected: that patient's logical id, where it is known.
 
-    Raises: InputError: they are of two patients, or of another than the one expected. Says nothing of who they are.
+    A resource that names nobody is that patient's only where one was asked for by id, or where it stands alone.
+    Raises: InputError: they are of two patients, of another than the one expected, or of nobody knows whom. Says
+        nothing of who they are.
     """
     pairs = list(found)
     aliases = {url: _key_of(one, url) for one, url in pairs if one["resourceType"] == "Patient" and url}
@@ -105,6 +108,12 @@ def of_one_patient(found: Iterable[tuple[Json, str]], expected: str = "") -> lis
         owner = _key_of(one, url) if one["resourceType"] == "Patient" else _subject_of(one, aliases, bases)
         if owner:
             owners.add(owner)
+        elif not expected and len(pairs) > 1 and one["resourceType"] in DATED:
+            raise InputError(
+                f"a resource {one['resourceType']} does not say whose it is",
+                where="the body",
+                remedy="Let its subject name the patient; else values of two patients could be mixed.",
+            )
     if len(owners) > 1 or len(bases) > 1:
         raise InputError(
             "resources of more than one patient",

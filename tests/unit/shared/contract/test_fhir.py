@@ -228,6 +228,15 @@ def test_resources_of_two_patients_are_refused_and_neither_is_named() -> None:
         of_one_patient(resources_in([far, near]))
 
 
+def test_a_resource_of_nobody_is_mixed_with_no_patients() -> None:
+    nobodys = {name: value for name, value in measured("2026-11-01", "7").items() if name != "subject"}
+    both = resources_in([measured("2026-11-01", "7"), nobodys])
+    with pytest.raises(InputError, match="does not say whose it is"):
+        of_one_patient(both)
+    assert len(of_one_patient(both, "pat-7f3a")) == 2  # asked for by that patient's id
+    assert len(of_one_patient(resources_in(nobodys))) == 1
+
+
 def test_a_bundle_of_new_resources_names_its_patient_by_its_full_url() -> None:
     patient = {"fullUrl": "urn:uuid:1", "resource": {"resourceType": "Patient", "id": "7"}}
     entries = [patient, {"resource": measured("2026-11-01", "7") | {"subject": {"reference": "urn:uuid:1"}}}]
