@@ -29,7 +29,7 @@ def add_to(app: typer.Typer) -> None:
 
 def ledger(
     folder: Folder,
-    job: Annotated[str, typer.Argument(help="The job's id.", metavar="JOB")],
+    job: Annotated[str, typer.Argument(help="The job's id, or its beginning.", metavar="JOB")],
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page as well.")
     ] = None,
@@ -38,7 +38,7 @@ def ledger(
     from shared.protocol.disclosure_page import ledger_page, ledger_text
 
     with _services(folder) as services:
-        found = services.ledgers.of_job(job)
+        found = services.ledgers.of_job(services.jobs.named(job))
     text = ledger_text(found.forecast, found.fact)
     if html is not None:
         _write(html, ledger_page(found.to_json(), keeper="the cloud").encode())
@@ -86,7 +86,11 @@ def export_audit(
         raise InputError("one log at a time", where="--people", remedy="Leave out --job or --people.")
     with _services(folder) as services:
         audits = services.audits
-        lines = audits.of_people() if people else audits.of_acts() if job is None else audits.of_job(job)
+        if job is None:
+            lines = audits.of_people() if people else audits.of_acts()
+        else:
+            job = services.jobs.named(job)
+            lines = audits.of_job(job)
         content = b"".join(lines)
     _write(out, content)
     what = "people" if people else "administrative acts" if job is None else f"job {job}"
@@ -99,13 +103,13 @@ def export_audit(
 def _services(folder: Path) -> Iterator[Services]:
     """The use cases over the folder's database, with nothing running in the background."""
     from cloud_service.app import prepare
-    from cloud_service.service.refusals import UnknownThingError
+    from cloud_service.service.refusals import ConflictError, UnknownThingError
     from cloud_service.settings import load_settings
 
     services = prepare(load_settings(folder))
     try:
         yield services
-    except UnknownThingError as error:
+    except (ConflictError, UnknownThingError) as error:
         raise InputError(
             str(error), remedy=f"See: privet cloud job list {folder}, privet cloud study list {folder}"
         ) from None
