@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
@@ -186,7 +187,16 @@ def opened_batch(path: Path, key: Path) -> list[DataContract]:
     """What a batch holds, as drafts of no hospital. Raises: InputError: no batch, no key for it, or not whole."""
     from shared.contract.mixing import open_batch
 
-    return open_batch(read_batch(path), read_secret(key))
+    batch, secret = read_batch(path), read_secret(key)
+    blocks = len(batch.blocks)
+    with typer.progressbar(
+        length=blocks,
+        label=f"Opening {blocks} blocks",
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+        update_min_steps=256,
+    ) as bar:
+        return open_batch(batch, secret, bar.update)
 
 
 def read_batch(path: Path) -> SealedBatch:

@@ -14,7 +14,7 @@ Mixer and merger together see all, as does a merger who knows the drafts of all 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from shared.contract.blocks import from_blocks, to_blocks
@@ -167,9 +167,12 @@ def _shuffled(blocks: Sequence[str], below: RandomBelow) -> list[str]:
     return order
 
 
-def open_batch(batch: SealedBatch, secret: MergerSecret) -> list[DataContract]:
+def open_batch(
+    batch: SealedBatch, secret: MergerSecret, opened: Callable[[int], None] = lambda _: None
+) -> list[DataContract]:
     """Drafts that merge as the hospitals' own do, and are no hospital's.
 
+    Args: opened: told 1 after each block, about 4 000 a second.
     Raises: InputError: sealed to another key, changed on the way, or not whole.
     """
     if fingerprint(public_key(secret)) != batch.merger:
@@ -181,12 +184,12 @@ def open_batch(batch: SealedBatch, secret: MergerSecret) -> list[DataContract]:
     if len(set(batch.blocks)) < len(batch.blocks):
         raise InputError("a block is there twice", where=f"batch {batch.name}", remedy=_AGAIN)
     private, info = bytes.fromhex(secret.private), _info(batch.name)
+    blocks = []
     try:
-        opened = [
-            sealing.open_sealed(private, decode_base64url(block, what="a block"), info)
-            for block in batch.blocks
-        ]
-        drafts = drafts_of(from_blocks(opened), batch.hospitals)
+        for block in batch.blocks:
+            blocks.append(sealing.open_sealed(private, decode_base64url(block, what="a block"), info))
+            opened(1)
+        drafts = drafts_of(from_blocks(blocks), batch.hospitals)
     except PeerError as error:
         raise InputError(str(error), where=f"batch {batch.name}", remedy=_AGAIN) from None
     if any(draft.name != batch.name for draft in drafts):

@@ -19,11 +19,15 @@ import pytest
 
 from hospital_agent.records import open_source
 from hospital_agent.records.source import DataSettings
+from shared.contract.files import contract_of
+from shared.contract.merging import merge
+from shared.contract.mixing import mix, new_merger_secret, open_batch, public_key, seal_draft
 from shared.tree.export import reference_form
 from shared.tree.gain_ratio_growing import GainRatioRules, grow_by_gain_ratio
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.numeric import column_keys, numeric_columns, tree_of_layers
+from shared.wire.contract import DataContract
 from tests.support import public_files
 from tests.support.data_to_tree import Way, draft_words, merged_of_parts, prepare, reference_of, source_words
 from tests.support.data_to_tree_table import CRITERIA, PAGE, computed, in_order_of, outcome_of
@@ -100,6 +104,15 @@ def test_three_hospitals_own_drafts_make_the_same_schema(name: str, tmp_path: Pa
     """Though one of them knows one class only, and none all values."""
     (tmp_path / "own").mkdir()
     assert merged_of_parts(name, tmp_path / "own") == prepare(name, tmp_path).schema
+    secret = new_merger_secret()
+    sealed = [seal_draft(draft, public_key(secret)) for draft in contracts_in(tmp_path / "own", "*-own.json")]
+    (plain,) = contracts_in(tmp_path / "own", "merged.json")
+    assert merge(open_batch(mix(sealed), secret)) == plain
+
+
+def contracts_in(folder: Path, pattern: str) -> list[DataContract]:
+    paths = sorted(folder.glob(pattern))
+    return [contract_of(json.loads(path.read_text(encoding="utf-8")), path.name) for path in paths]
 
 
 @pytest.mark.long
