@@ -37,12 +37,16 @@ def check(
     Exit codes: 0 they fit; 1 they do not; 2 wrong usage; 3 contract or records cannot be read; 5 no database.
     """
     from hospital_agent.records.contract_check import check_table
+    from hospital_agent.records.sql_ways import way_of
+    from shared.contract.schema import schema_of_contract
 
     wanted = chosen_contract(contract, agent)
     settings = replace(chosen_settings(file, agent, setting), contract=wanted)
     found = check_table(chosen_table(settings), wanted, settings)
     if found.faults:
         return unfit(found, wanted)
+    if settings.url is not None:
+        found = replace(found, notes=(*found.notes, way_of(settings, schema_of_contract(wanted))))
     text = "\n".join([f"The records fit contract {wanted.name}.", *found.notes])
     return Report(_document(found, wanted), text)
 

@@ -14,8 +14,8 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import clean, ignored_columns, notes_of, read_spellings, without_rows
 from hospital_agent.records.sql_counting import code_of
 from hospital_agent.records.sql_engine import opened, place
-from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import SqlRecords, match, text_of, with_conditions
+from hospital_agent.records.sql_ways import refuse_measured
 from hospital_agent.records.table import Column, Table
 from shared.errors import InputError
 from shared.tree.schema import Schema
@@ -37,8 +37,7 @@ def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
     Only small whole numbers leave the database, no texts.
     Raises: InputError: as a source. MustCopyError: the engine cannot be told how to read them. TemporaryError.
     """
-    if any(attribute.fixed_point for attribute in schema.attributes):
-        raise MustCopyError("the study compares numbers as they are")
+    refuse_measured(schema)
     with opened(settings) as rows:
         columns = match(rows, schema, settings)
         spellings = read_spellings(columns, schema, settings)

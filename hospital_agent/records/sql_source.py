@@ -32,6 +32,7 @@ from hospital_agent.records.sql_engine import ibis, opened, place
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
+from hospital_agent.records.sql_ways import copied_note, refuse_measured
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
 from shared.tree.populations import count_apart
@@ -105,12 +106,11 @@ class SqlSource:
     def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Check every record in the engine, and fingerprint them."""
         try:
-            if _is_measured(schema):
-                raise MustCopyError("the study compares numbers as they are")
+            refuse_measured(schema)
             return self._freeze_there(schema, salt)
         except MustCopyError as reason:
             records = read_codes(schema, self.settings)
-            notes = (*records.notes, f"counted from a copy of their codes, kept by this agent: {reason}")
+            notes = (*records.notes, copied_note(reason))
         return CodedSnapshot.write(self.directory, replace(records, notes=notes), schema, salt)
 
     def _freeze_there(self, schema: Schema, salt: bytes) -> SqlSnapshot:

@@ -22,6 +22,7 @@ from hospital_agent.records.sql_engine import ibis, opened
 from hospital_agent.records.sql_engine import place as place_name
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import SqlRecords, match, with_conditions
+from hospital_agent.records.sql_ways import refuse_measured
 from shared.errors import InputError
 from shared.tree.binary_tests import Equals, UpTo
 from shared.tree.model import Leaf, Node, Split, Tree
@@ -64,8 +65,7 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings) -> Ends:
 
 def refuse_what_no_query_says(tree: Tree, schema: Schema) -> None:
     """Raises: MustCopyError: numbers in fixed point, a vote of branches, or too large a tree."""
-    if any(attribute.fixed_point for attribute in schema.attributes):
-        raise MustCopyError("the study compares numbers as they are")
+    refuse_measured(schema)
     if tree.node_count > MAX_NODES:
         raise MustCopyError(f"the tree has more than {MAX_NODES} nodes")
     level: Sequence[Node] = [tree.root]

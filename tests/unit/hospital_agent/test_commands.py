@@ -119,6 +119,18 @@ def test_check_data_rehearses_a_job(member: Path, tmp_path: Path, capsys: pytest
     assert not list(member.glob("check-*"))
 
 
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+def test_check_data_says_where_a_database_is_counted(
+    member: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = tmp_path / "schema.json"
+    schema.write_text(json.dumps({"schema": SCHEMA}))
+    query = f"SELECT * FROM read_csv('{member / 'records.csv'}', all_varchar = true)"
+    (member / "agent.toml").write_text(f'id = "h1"\n[data]\nurl = "duckdb://"\nquery = "{query}"\n')
+    told = command(capsys, "check-data", member, "--schema", schema)
+    assert (told["rows"], told["notes"][-1]) == (2, "counted where they are, in the database")
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"attributes": []}'])
 def test_a_schema_that_is_none_is_named(
     member: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str

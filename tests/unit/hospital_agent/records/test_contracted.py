@@ -18,6 +18,7 @@ from hospital_agent.records.contract_draft import Choices, Draft, draft_contract
 from hospital_agent.records.files import read_table
 from hospital_agent.records.profile.profile import profile_of
 from hospital_agent.records.sql_table import read_sql_table
+from hospital_agent.records.sql_ways import THERE, way_of
 from shared.contract.files import contract_of
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
@@ -145,6 +146,8 @@ def test_a_database_is_counted_as_a_file_is(
     assert bool(list((tmp_path / "kept").glob("*.codes"))) is as_texts
     assert settings.contract is not None
     assert check_table(read_sql_table(settings), settings.contract, settings).faults == ()
+    copied = "counted from a copy of their codes, kept by this agent: column 'pulse' holds numbers as texts"
+    assert way_of(settings, schema_of_contract(settings.contract)) == (copied if as_texts else THERE)
 
 
 def checked(tmp_path: Path, rows: Sequence[tuple[str, ...]], header: str = "sex,pulse,grade,ill") -> Check:
