@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, TypeVar
 
+from pydantic import ValidationError
+
 from shared.contract.schema import schema_of_contract
 from shared.contract.spelling import as_spelled, number_or_none
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text
+from shared.wire.base import describe
 from shared.wire.contract import (
     CodeListSource,
     ContractAttribute,
@@ -27,12 +30,14 @@ from shared.wire.contract import (
     Spelling,
     UnitConversion,
 )
+from shared.wire.manifest import MAX_CLASSES, MAX_VALUES
 
 One = TypeVar("One", str, int, Decimal)
 _HINTS: Final = {
     "kind": " (privet data draft has --number, --category and --cuts)",
     "missing_policy": " (privet data draft has --missing-policy)",
 }
+_CLASS: Final = "class"
 _LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the other drafts."
 
 
@@ -71,18 +76,24 @@ def _by_draft(said: Sequence[str], files: Sequence[str] = ()) -> str:
 def merge(drafts: Sequence[DataContract]) -> DataContract:
     """The contract of all drafts; attributes in their common order, which also decides between tied ones.
 
-    Raises: InputError: no draft, or two that contradict each other.
+    Raises: InputError: no draft, two that contradict each other, or more values than a column may have.
     """
     if not drafts:
         raise InputError("no drafts to merge", where="drafts", remedy="Name one draft for each hospital.")
-    merged = [_attribute(name, _named(drafts, name)) for name in _order(drafts)]
-    contract = DataContract(
-        name=_agreed((draft.name for draft in drafts), "name", "contract"),
-        title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
-        attributes=merged,
-        class_=_class([draft.class_ for draft in drafts]),
-        excluded=_excluded(drafts),
-    )
+    try:
+        contract = DataContract(
+            attributes=[_attribute(name, _named(drafts, name)) for name in _order(drafts)],
+            name=_agreed((draft.name for draft in drafts), "name", "contract"),
+            title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
+            class_=_class([draft.class_ for draft in drafts]),
+            excluded=_excluded(drafts),
+        )
+    except ValidationError as error:
+        raise InputError(
+            describe(error),
+            where="what the drafts say together",
+            remedy="Agree on this column, and draft again.",
+        ) from None
     schema_of_contract(contract)
     return contract
 
@@ -141,7 +152,7 @@ def _attribute(name: str, drafts: Sequence[ContractAttribute]) -> ContractAttrib
 
 
 def _class(drafts: Sequence[ContractClass]) -> ContractClass:
-    where = "class"
+    where = _CLASS
     spelling = _spelling(drafts, where)
     return ContractClass(
         name=_agreed((draft.name for draft in drafts), "name", where),
@@ -194,6 +205,13 @@ def _values(drafts: Sequence[Sequence[ContractValue]], spelling: Spelling, where
         value = meant.get(as_spelled(entry.value, spelling), entry.value)
         found.setdefault(as_spelled(value, spelling), []).append(entry)
     joined = [_joined(entries, spelling, where) for entries in found.values()]
+    most = MAX_CLASSES if where == _CLASS else MAX_VALUES
+    if len(joined) > most:
+        raise InputError(
+            f"the drafts list more than {most} values together",
+            where=where,
+            remedy="Recode values, or let one take all others (privet data draft has --recode, --prefix and --other).",
+        )
     if len({tuple(entry.value for entry in values) for values in drafts}) == 1:
         return joined
     return sorted(joined, key=value_order)

@@ -200,7 +200,8 @@ def _deal_values(
     for value, entries in valued.items():
         if len(entries) > len(holders):
             raise _unfit("a value is there more often than drafts can list it")
-        own = holders[: len(entries)]
+        # The emptiest first, so that no list grows longer than the hospitals' own were at most.
+        own = sorted(holders, key=lambda n: (len(lists[n]), n))[: len(entries)]
         texts = _dealt_to(own, spelled[value])
         for n, entry in zip(own, entries, strict=True):
             lists[n].append(

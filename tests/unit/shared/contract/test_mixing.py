@@ -64,12 +64,29 @@ ALIKE = {
     "classes": [contract(SEX, target=OTHER_CLASS), contract(SEX), contract(SEX), contract(SEX)],
     "code lists": [contract(LISTED)] * 3,
 }
+
+
+def many(letter: str, count: int = 200) -> DataContract:
+    return contract({**SEX, "values": [{"value": f"{letter}{n:03}"} for n in range(count)]})
+
+
+def labels(letter: str) -> DataContract:
+    return contract(SEX, target={**ILL, "values": [{"value": f"{letter}{n:02}"} for n in range(40)]})
+
+
 DIFFERENT = {
     "units": [contract(PULSE), contract(PULSE), contract({**PULSE, "unit": "Hz"})],
     "cuts": [contract(PULSE), contract({**PULSE, "cuts": ["60", "101"]}), contract(PULSE)],
     "kinds": [contract(GRADE), contract({"name": "grade", "kind": "number", "cuts": ["1"]}), contract(GRADE)],
     "a column": [contract(SEX, GRADE), contract(SEX), contract(SEX)],
     "lists": [contract(LISTED), contract(SEX), contract(SEX)],
+    "too many values": [many("a"), many("b"), many("c")],
+    "too many labels": [labels("a"), labels("b"), labels("c")],
+    "cuts beside a number for missing": [
+        contract({**CHOLESTEROL, "name": "pulse", "unit": "/min", "conversions": []}),
+        contract(PULSE),
+        contract(PULSE),
+    ],
     "meanings": [contract(RARE), contract(ICD), contract(SHEEPISH)],
     "conversions": [
         contract(CHOLESTEROL),
