@@ -145,6 +145,8 @@ class LimitSettings(BaseModel):
     """A body that comes more slowly is cut off, 10 s after its start at the earliest."""
     running_jobs: Annotated[int, Field(ge=1)] = 100
     """Jobs that run at a time and invite the same hospital."""
+    asked_jobs_per_day: Annotated[int, Field(ge=1)] = 100
+    """Jobs that one hospital's agent may start within 24 hours to ask trees that stay shared (`agents_may_ask`)."""
     messages_per_hour: Annotated[int, Field(ge=60)] = 50_000
     """Messages of one hospital an hour, at each replica."""
     stored_bytes: Annotated[int, Field(ge=2**20)] = 2 * 2**30

@@ -7,19 +7,24 @@ Every agent of such a job decides about it by its own policy, as about any other
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from cloud_service.service.governance import Governance
 from cloud_service.service.jobs import Jobs
 from cloud_service.service.planning import JobPlan, SecretPlan
 from cloud_service.service.refusals import UnknownThingError
+from cloud_service.service.requests import Request
 from cloud_service.service.results import Results
 from cloud_service.service.studies import Studies
+from cloud_service.store import planning
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.asking import verify_ask
 from shared.protocol.participation import schema_of
 from shared.wire.asking import SignedAsk
+
+_DAY_SECONDS: Final = 86_400
 
 
 def ask_shared(
@@ -28,7 +33,7 @@ def ask_shared(
     """The job that answers; the same question again starts no second one.
 
     Raises: PeerError: `malformed`: about another study than the address names; `roster_mismatch`: no shared tree of
-        this study was grown with the hospital; `policy_profile`: not allowed here; `unknown_agent`; `bad_signature`.
+        this study was grown with the hospital; `policy_profile`: not allowed here, or no more today; `unknown_agent`; `bad_signature`.
         InputError, ConflictError: as `Jobs.start`. RateLimitedError.
     """
     now = governance.clock()
@@ -46,7 +51,22 @@ def ask_shared(
             "this cloud lets no hospital ask shared trees by itself (setting agents_may_ask); ask the coordinator",
         )
     plan = _plan(_grown(results, ask.model, study, agent), agent)
+    _check_day(jobs, Request.of(agent, ask.question, study, plan), now)
     return jobs.start(studies.get(study), plan, actor=agent, key=ask.question).stored.job.manifest.job
+
+
+def _check_day(jobs: Jobs, request: Request, now: int) -> None:
+    """Let no hospital use up a study, whose jobs are bounded. Raises: PeerError: `policy_profile`."""
+    most = jobs.settings.limits.asked_jobs_per_day
+    with jobs.database.read() as connection:
+        is_known = request.job(connection) is not None
+        asked = planning.count_requests(connection, request.actor, now - _DAY_SECONDS)
+    if not is_known and asked >= most:
+        raise PeerError(
+            ErrorCode.POLICY_PROFILE,
+            f"this hospital has asked shared trees {most} times within 24 hours, which is all that it may (setting "
+            "asked_jobs_per_day under [limits]); ask more records in one question, or tomorrow",
+        )
 
 
 def _grown(results: Results, model: str, study: str, agent: AgentId) -> StoredJob:

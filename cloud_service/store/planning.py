@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 
 from cloud_service.store.planning_tables import JobRequest, StudyDraft
 from cloud_service.store.tables import table_of
@@ -19,6 +19,11 @@ _OF_OWNER: Final = (
     select(_DRAFTS).where(_D.owner == bindparam("own_owner"), _D.study.is_(None)).order_by(_D.changed.desc())
 )
 _ADD: Final = insert(_DRAFTS)
+_COUNT: Final = (
+    select(func.count())
+    .select_from(_REQUESTS)
+    .where(_R.actor == bindparam("own_actor"), _R.created > bindparam("since"))
+)
 _SAVE: Final = update(_DRAFTS).where(*_OWN)
 _DROP: Final = delete(_DRAFTS).where(*_OWN)
 _OLD: Final = delete(_DRAFTS).where(_D.changed < bindparam("before"))
@@ -68,6 +73,12 @@ def drop_before(connection: Connection, before: int) -> None:
 def request(connection: Connection, actor: str, key: str) -> Row[Any] | None:
     """The request under this key, if there was one."""
     return connection.execute(_REQUEST, {"own_actor": actor, "own_key": key}).one_or_none()
+
+
+def count_requests(connection: Connection, actor: str, since: int) -> int:
+    """Requests of this actor that have begun a job since a time (Unix seconds)."""
+    found: int = connection.execute(_COUNT, {"own_actor": actor, "since": since}).scalar_one()
+    return found
 
 
 def add_request(connection: Connection, actor: str, key: str, sha256: str, job: str, now: int) -> None:

@@ -31,7 +31,7 @@ RECORDS = [dict(zip(measured_clinic.NAMES, row, strict=False)) for row in measur
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
     folder = tmp_path_factory.mktemp("federation")
-    with local_federation(folder, THREE, agents_may_ask=True) as running:
+    with local_federation(folder, THREE, agents_may_ask=True, limits={"asked_jobs_per_day": 1}) as running:
         yield running
 
 
@@ -66,6 +66,9 @@ def test_a_shared_tree_is_asked_by_the_same_call(federation: LocalFederation, sh
         assert (found["state"], found["model"], found["tree_sha256"]) == ("done", shared_tree, None)
         assert "nobody knows a path" in found["predictions"][0]["explanation"]
         assert local.get(found["at"]).json() == found
+        again = local.post(f"/v1/models/{shared_tree}/predict?wait=60", json={"records": RECORDS})
+        assert again.status_code == 409, again.text
+        assert "within 24 hours" in again.text
     kept = json.loads((federation.hospitals["h2"].folder / "questions" / f"{found['id']}.json").read_text())
     assert kept["rows"] == []
     others = [federation.hospitals[name].folder for name in ("h1", "h3")]
