@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from shared.errors import InputError
 
 PROBLEM_TYPE: Final = "application/problem+json"
+_SHAPE: Final = 'Send {"record": {"attribute": "value"}}, or {"records": [...]} for several.'
 
 
 class Problem(BaseModel):
@@ -85,7 +86,8 @@ def add_problems(app: FastAPI) -> None:
     def invalid(_request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        return problem(422, "malformed", f"{place}: {first['msg']}", where=place)
+        remedy = _SHAPE if first["type"] == "extra_forbidden" else ""
+        return problem(422, "malformed", f"{place}: {first['msg']}", where=place, remedy=remedy)
 
     @app.exception_handler(HTTPException)
     def other(_request: Request, error: HTTPException) -> Response:

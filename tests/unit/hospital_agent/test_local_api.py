@@ -89,6 +89,11 @@ def test_a_wrong_question_is_a_problem_document(
     assert text in answer.json()["detail"]
 
 
+def test_a_bare_record_is_answered_with_the_shape_of_a_question(local: TestClient) -> None:
+    answer = local.post("/predict", json={"nausea": "1"}).json()
+    assert answer["remedy"].startswith('Send {"record": {"attribute": "value"}}')
+
+
 def test_what_was_sent_is_not_sent_back(local: TestClient) -> None:
     answer = local.post("/predict", json={"record": {"nausea": ["secret of a patient"]}})
     assert "secret" not in answer.text
