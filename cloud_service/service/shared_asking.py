@@ -33,7 +33,8 @@ def ask_shared(
     """The job that answers; the same question again starts no second one.
 
     Raises: PeerError: `malformed`: about another study than the address names; `roster_mismatch`: no shared tree of
-        this study was grown with the hospital; `policy_profile`: not allowed here, or no more today; `unknown_agent`; `bad_signature`.
+        this study was grown with the hospital; `policy_profile`: not allowed here, or no more today; `unknown_agent`;
+        `bad_signature`.
         InputError, ConflictError: as `Jobs.start`. RateLimitedError.
     """
     now = governance.clock()
