@@ -76,10 +76,11 @@ class Shelf:
         )
 
     def find(self, prefix: str) -> str:
-        """The one job whose id begins so. Raises: InputError: none or several."""
+        """The one job whose id begins so. Raises: UnknownModelError: none. InputError: several."""
         found = [job for job in self.ids() if job.startswith(prefix)]
         if len(found) != 1:
-            raise InputError(
+            kind = InputError if found else UnknownModelError
+            raise kind(
                 "no model has that id" if not found else "several models begin with that",
                 where=f"model {prefix}",
                 remedy="See `privet agent models list DIR`.",
@@ -100,6 +101,10 @@ class Shelf:
 
     def _path(self, job: str) -> Path:
         return self.folder / f"{job}.json"
+
+
+class UnknownModelError(InputError):
+    """No model of this hospital has that id."""
 
 
 def shelf_of(folder: Path, identity_public: bytes, root: bytes) -> Shelf:

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from hospital_agent.local_api import RefusedError
+from hospital_agent.models.shelf import UnknownModelError
 from hospital_agent.pages.house import page
 from shared.errors import InputError, TemporaryError, kind_and_place
 from shared.web.texts import text
@@ -45,7 +46,8 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.exception_handler(InputError)
     def refused(request: Request, error: InputError) -> Response:
         what = str(error).removesuffix(f". {error.remedy}") if error.remedy else str(error)
-        return _page(request, 422, what, error.remedy or text("house.problem.refused.next"), "refused")
+        status, key = (404, "not_found") if isinstance(error, UnknownModelError) else (422, "refused")
+        return _page(request, status, what, error.remedy or text("house.problem.refused.next"), key)
 
     @pages.exception_handler(RefusedError)
     def not_now(request: Request, error: RefusedError) -> Response:

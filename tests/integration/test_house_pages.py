@@ -107,6 +107,12 @@ def test_every_page_is_whole_and_shows_no_label_as_a_script(opened: Open) -> Non
         )
 
 
+def test_a_tree_that_is_not_here_is_told_as_such(opened: Open) -> None:
+    for path in ("/house/models/none", "/house/models/none/try", "/house/models/none/files/card"):
+        answer = opened.browser.http.get(path)
+        assert (answer.status_code, "no model has that id" in answer.text) == (404, True), path
+
+
 def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> None:
     told = opened.browser.get(f"/house/jobs/{opened.job}")
     with Journal.open(opened.folder) as journal:

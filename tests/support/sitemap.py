@@ -139,7 +139,7 @@ HOUSE: Final[Mapping[str, Kind]] = {
 }
 HOUSE_FAULTS: Final = (
     _visit("/house/none", "/house/studies/none", "/house/jobs/none", status=404),
-    _visit("/house/models/none", status=422),
+    _visit("/house/models/none", status=404),
 )
 
 
