@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -17,6 +17,11 @@ from shared.reports import Report
 if TYPE_CHECKING:
     from shared.contract.rarity import Held
     from shared.wire.contract import DataContract
+
+_SEEN: Final = (
+    "The batch tells how many hospitals list a value (--json shows it), not which. It does together with the mixer, or "
+    "with all other hospitals' drafts: delete it once the contract is agreed."
+)
 
 
 def merge(
@@ -73,7 +78,8 @@ def merge(
     }
     if sealed is not None or at_least is not None:
         document |= {"hospitals_by_value": _kept(held, contract), "left_out": dict(left_out)}
-    return Report(document, "\n".join([*remarks, _told(out, contract, len(contracts))]))
+    told = [*remarks, *([_SEEN] if sealed is not None else []), _told(out, contract, len(contracts))]
+    return Report(document, "\n".join(told))
 
 
 def _check_usage(

@@ -44,7 +44,7 @@ def merger_key(
         bool, typer.Option("--passphrase", help="Ask for a passphrase to keep the private key under.")
     ] = False,
 ) -> Report:
-    """A key for whoever merges sealed drafts: FILE stays with them, FILE.pub goes to all hospitals.
+    """A key for whoever merges sealed drafts, or mixes them: FILE stays there, FILE.pub goes to all hospitals.
 
     Exit codes: 0 written; 2 wrong usage; 3 a file is there already or cannot be written, or no passphrase was given.
     """
@@ -61,7 +61,8 @@ def merger_key(
     text = (
         f"Private key: {out}. Keep it; without it no batch can be merged.\n"
         f"Public key for all hospitals: {public}. Fingerprint, to be read aloud: {fingerprint(key)}\n"
-        f"Next, at each hospital: privet data seal DRAFT --to {public.name} -o FILE"
+        f"Next, at each hospital: privet data seal DRAFT --to {public.name} -o FILE "
+        f"(a mixer's own key: --through {public.name})"
     )
     document = {
         "private": str(out),
