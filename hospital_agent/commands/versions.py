@@ -225,8 +225,10 @@ def _changed(
     from hospital_agent.models.names import Change, Names, check_name
 
     check_name(name)
-    tree = str(open_shelf(folder).get(model).tree_sha256)
-    change = Change(int(time.time()), _person(), act, model, tree, candidate, share)
+    shelf = open_shelf(folder)
+    tree = str(shelf.get(model).tree_sha256)
+    tried = None if candidate is None else str(shelf.get(candidate).tree_sha256)
+    change = Change(int(time.time()), _person(), act, model, tree, candidate, share, tried)
     changed = Names(folder, time.time).change(name, change)
     _record(
         folder, f"model_{act.replace(' ', '_')}", name=name, model=model, tree_sha256=tree, candidate=candidate,

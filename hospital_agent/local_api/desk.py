@@ -263,7 +263,8 @@ class Desk:
                 where=f"name {name}",
                 remedy="Bring it back, or let another answer: privet agent models rollback DIR NAME, or pin.",
             ) from None
-        if model == now.model and answers.head["tree_sha256"] != now.tree_sha256:
+        pinned = now.tree_sha256 if model == now.model else now.candidate_sha256
+        if pinned is not None and answers.head["tree_sha256"] != pinned:
             raise InputError(
                 "the model is not the one that was pinned: its tree has another hash",
                 where=f"name {name}",

@@ -37,7 +37,10 @@ _RESERVED: Final = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One act on a name, and how things stood after it. `share`: of requests that the candidate answers, as text."""
+    """One act on a name, and how things stood after it. `share`: of requests that the candidate answers, as text.
+
+    `candidate_sha256`: of its tree when the trial began; None in what was written before this was kept.
+    """
 
     time: int
     by: str
@@ -46,6 +49,7 @@ class Change:
     tree_sha256: str
     candidate: str | None = None
     share: str = "0"
+    candidate_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

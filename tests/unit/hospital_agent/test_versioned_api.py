@@ -211,6 +211,23 @@ def test_a_candidate_that_cannot_answer_leaves_it_to_the_champion(local: TestCli
         assert (found.status_code, found.json()["role"]) == (200, "champion")
 
 
+def test_a_candidate_with_another_tree_than_at_the_beginning_answers_nobody(
+    local: TestClient, house: House
+) -> None:
+    for sha256, roles in ((NEW.tree.sha256, {"champion", "candidate"}), ("0" * 64, {"champion"})):
+        trial = Change(
+            int(house.now), "nurse", "trial", OLD.id, OLD.tree.sha256, NEW.id, "9/10", candidate_sha256=sha256
+        )
+        house.names.change("ward", trial)
+        asked = [
+            local.post(
+                "/v1/models/ward/predict", json={"record": ILL}, headers={"x-request-id": f"request-{n}"}
+            )
+            for n in range(40)
+        ]
+        assert {answer.json()["role"] for answer in asked} == roles
+
+
 def test_a_pinned_model_that_is_gone_or_changed_is_not_replaced_in_silence(
     local: TestClient, house: House
 ) -> None:
