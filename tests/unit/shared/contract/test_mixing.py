@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from shared.contract.blocks import from_blocks, to_blocks
 from shared.contract.merging import DraftsDifferError, merge
 from shared.contract.mixing import mix, new_merger_secret, open_batch, public_key, seal_draft
+from shared.contract.schema import check_contract
 from shared.contract.statements import drafts_of, statements_of
 from shared.errors import InputError, PeerError
 from shared.wire.contract import DataContract
-from shared.wire.contract_sealed import BLOCK_BYTES, SealedBatch, SealedDraft
+from shared.wire.contract_sealed import BLOCK_BYTES, SealedBatch, SealedDraft, Statement
 from tests.unit.shared.contract.test_contract import (
     CHOLESTEROL,
     GRADE,
@@ -270,3 +271,44 @@ def test_a_batch_that_lacks_what_a_draft_must_say_is_refused_or_merges(left_out:
     except (InputError, PeerError):
         return
     assert heap[left_out].kind not in ("frame", "form")
+
+
+HEAP = [
+    one for case in (ALIKE | DIFFERENT).values() for draft in case[:2] for one in statements_of(draft)[:20]
+]
+FRAMES = [one for one in HEAP if one.kind == "frame"]
+OWN = statements_of(contract(SEX, PULSE))
+
+
+@given(
+    st.lists(st.sampled_from(HEAP), max_size=30),
+    st.lists(st.sampled_from(FRAMES), max_size=3),
+    st.lists(st.sampled_from(OWN), max_size=4),
+)
+@settings(max_examples=80, deadline=None)
+def test_statements_that_no_hospitals_make_are_refused_in_words(
+    others: list[Statement], frames: list[Statement], doubled: list[Statement]
+) -> None:
+    """Whatever somebody seals, the merger gets a contract or a refusal, and never a bug."""
+    for heap in (others, [*frames, *others], [*OWN * 3, *doubled], [*OWN * 2, *doubled, *others]):
+        for hospitals in (3, sum(one.kind == "frame" for one in heap)):
+            try:
+                check_contract(merge(drafts_of(heap, hospitals)))
+            except (InputError, PeerError):
+                continue
+
+
+@given(
+    st.binary(min_size=BLOCK_BYTES, max_size=BLOCK_BYTES), st.integers(0, 63), st.integers(0, BLOCK_BYTES - 1)
+)
+@settings(max_examples=80, deadline=None)
+def test_blocks_of_any_bytes_are_refused_in_words(noise: bytes, at: int, place: int) -> None:
+    blocks = to_blocks(OWN)
+    damaged = blocks[at][:place] + noise[:1] + blocks[at][place + 1 :]
+    for changed_block in (noise, damaged, noise[:20] + b"\0\0\0\1\0\1" + noise[26:]):
+        heap = [*blocks[:at], changed_block, *blocks[at + 1 :]]
+        try:
+            merge(drafts_of(from_blocks(heap), 1))
+        except (InputError, PeerError):
+            continue
+        assert changed_block is damaged
