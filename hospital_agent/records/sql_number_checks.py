@@ -22,12 +22,12 @@ _FAULTS: Final = {
         "Fill the field, or have the study's schema list a value for missing.",
     ),
     "range": (
-        "a number outside the range of the study's data contract.",
+        "a number outside the study's range.",
         "Correct the field; look at its unit too (units in the data settings).",
     ),
     "decimals": (
-        "a number with more decimals than the study's data contract allows.",
-        "Round the column, or have the contract allow more decimals.",
+        "a number with more decimals than the study allows.",
+        "Round the column, or have the study allow more decimals.",
     ),
 }
 

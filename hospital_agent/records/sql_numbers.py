@@ -77,25 +77,33 @@ class NumberReading:
 
     @classmethod
     def of(cls, attribute: Attribute, settings: DataSettings) -> Self:
-        """The reading of an attribute with cuts. Raises: InputError: a unit that the contract cannot convert from."""
-        owner = _owner(attribute, settings)
+        """The reading of an attribute with cuts; with `fixed_point` as well they are those that a tree asks for.
+
+        Raises: InputError: a unit that the contract cannot convert from.
+        """
+        owner, point = _owner(attribute, settings), attribute.fixed_point
         codes = () if owner is None else tuple(owner.missing_codes)
         texts = (*settings.missing_codes, *codes)
         numbers = (number_or_none(code.strip()) for code in codes)
         whole, backwards = _ranged(owner, settings)
+        if owner is None and point is not None:
+            whole = Edge(Fraction(point.minimum)), Edge(Fraction(point.maximum), True)
         edges = [_NOTHING, *(Edge(Fraction(cut), True) for cut in attribute.cuts or ()), _ALL]
         bounds = [min(max(backwards(edge), whole[0]), whole[1]) for edge in edges]
         cells = tuple((min(pair), max(pair)) for pair in pairwise(bounds))
-        is_rounded = owner is None or conversion_of(owner, _unit(attribute, settings)) is not None
+        decimals = None if owner is None else owner.decimals
+        if owner is None and point is not None:
+            decimals = point.decimals
+        is_rounded = owner is not None and conversion_of(owner, _unit(attribute, settings)) is not None
+        refuses = owner is not None and point is None and owner.missing_policy == "refuse"
         return cls(
             attribute.name,
             cells,
             whole,
             missing=tuple(Fraction(number) for number in numbers if number is not None),
             missing_texts=tuple(text for text in settings.missing_codes if number_or_none(text) is not None),
-            takes_empty=attribute.missing_code is not None
-            and (owner is None or owner.missing_policy != "refuse"),
-            decimals=None if owner is None or is_rounded else owner.decimals,
+            takes_empty=attribute.missing_code is not None and not refuses,
+            decimals=None if is_rounded else decimals,
             takes_no_numbers=any(text.strip().lower().lstrip("+-") in _NO_NUMBERS for text in texts),
         )
 

@@ -8,6 +8,8 @@ engines and their parsers refuse: both are left to `walking` (`MustCopyError`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -22,9 +24,8 @@ from hospital_agent.records.sql_engine import ibis, opened
 from hospital_agent.records.sql_engine import place as place_name
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import SqlRecords, match, with_conditions
-from hospital_agent.records.sql_ways import refuse_measured
-from shared.errors import InputError
-from shared.tree.binary_tests import Equals, UpTo
+from shared.errors import InputError, InternalError
+from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.schema import Schema
 from shared.tree.voting import can_vote
@@ -43,6 +44,7 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings) -> Ends:
     Raises: InputError: as of a source. MustCopyError: it cannot be said in one query. TemporaryError: no database.
     """
     refuse_what_no_query_says(tree, schema)
+    schema = with_thresholds(tree, schema)
     with opened(settings) as rows:
         columns = match(rows, schema, settings)
         spellings = read_spellings(columns, schema, settings)
@@ -64,8 +66,7 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings) -> Ends:
 
 
 def refuse_what_no_query_says(tree: Tree, schema: Schema) -> None:
-    """Raises: MustCopyError: numbers in fixed point, a vote of branches, or too large a tree."""
-    refuse_measured(schema)
+    """Raises: MustCopyError: a vote of branches, or too large a tree."""
     if tree.node_count > MAX_NODES:
         raise MustCopyError(f"the tree has more than {MAX_NODES} nodes")
     level: Sequence[Node] = [tree.root]
@@ -77,6 +78,21 @@ def refuse_what_no_query_says(tree: Tree, schema: Schema) -> None:
         if not level:
             return
     raise MustCopyError(f"the tree asks more than {MAX_DEPTH - 1} questions in a row")
+
+
+def with_thresholds(tree: Tree, schema: Schema) -> Schema:
+    """The schema with cuts for its numbers in fixed point: where the tree asks for them, and nowhere else."""
+    asked: dict[int, set[Decimal]] = {}
+    for node in tree.nodes():
+        if isinstance(node, Split) and isinstance(node.test, AtMost):
+            asked.setdefault(node.attribute, set()).add(node.test.threshold)
+    attributes = tuple(
+        attribute
+        if attribute.fixed_point is None
+        else replace(attribute, cuts=tuple(sorted(asked.get(index, ()))))
+        for index, attribute in enumerate(schema.attributes)
+    )
+    return replace(schema, attributes=attributes)
 
 
 class _Walk:
@@ -96,6 +112,8 @@ class _Walk:
     def _branches(self, split: Split) -> list[Any]:
         """For each branch whether a row takes it; rows that take none end here."""
         values = self._records.values[split.attribute]
+        if isinstance(split.test, AtMost):
+            return self._sides(split.attribute, split.test.threshold, values)
         usable = values[: self._schema.branch_count(split.attribute)]
         if isinstance(split.test, UpTo):
             return [_any_of(usable[: split.test.value + 1]), _any_of(usable[split.test.value + 1 :])]
@@ -103,6 +121,18 @@ class _Walk:
             others = (*usable[: split.test.value], *usable[split.test.value + 1 :])
             return [_any_of(others), usable[split.test.value]]
         return list(values[: len(split.kids)])
+
+    def _sides(self, index: int, threshold: Decimal, values: Sequence[Any]) -> list[Any]:
+        """Up to a threshold, and above; an empty field counts as the number that the study names for it."""
+        attribute = self._schema.attributes[index]
+        if attribute.fixed_point is None:
+            raise InternalError("a threshold for an attribute of listed values")
+        cuts, missing = attribute.cuts or (), attribute.fixed_point.missing
+        end = cuts.index(threshold) + 1
+        left, right = list(values[:end]), list(values[end : len(cuts) + 1])
+        if missing is not None:
+            (left if missing <= threshold else right).append(values[-1])
+        return [_any_of(left), _any_of(right)]
 
 
 def _any_of(conditions: Sequence[Any]) -> Any:

@@ -230,9 +230,7 @@ def test_records_are_counted_where_they_are_and_a_copy_is_explained(
     assert counts["there"] == counts["copy"] == counts["named"]
     wrong = settings_of(url, "range", query="SELECT * FROM fine WHERE x < 100")
     assert wrong.contract is not None
-    with pytest.raises(
-        InputError, match="column 'x': a number outside the range of the study's data contract"
-    ):
+    with pytest.raises(InputError, match="column 'x': a number outside the study's range"):
         open_source(wrong, tmp_path).freeze(schema_of_contract(wrong.contract), SALT)
 
 

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from hospital_agent.records.derived_source import DerivedSource, chosen_records,
 from hospital_agent.records.selecting import Selector
 from hospital_agent.records.sql_checks import read_spellings
 from hospital_agent.records.sql_numbers import MustCopyError
-from hospital_agent.records.sql_rows import encode_there
+from hospital_agent.records.sql_rows import encode_there, read_codes
 from hospital_agent.records.sql_walking import MAX_DEPTH, MAX_NODES, count_ends, refuse_what_no_query_says
 from hospital_agent.records.walking import places_of
 from shared.errors import InputError
 from shared.protocol.tallies import evaluation_schema
-from shared.tree.binary_tests import Equals, UpTo
+from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.frontier import NodeQuery
 from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.numbers import FixedPoint
@@ -111,7 +112,7 @@ def chain(depth: int) -> Tree:
 def test_records_end_where_a_walk_of_their_codes_ends(ward: DataSettings) -> None:
     coded = encode_there(SCHEMA, ward)
     rows, drawn = rows_of(SCHEMA, coded), random.Random(11)
-    for tree in [*(Tree(drawn_tree(drawn, 4)) for _ in range(6)), chain(MAX_DEPTH - 1)]:
+    for tree in [*(Tree(drawn_tree(drawn, 4)) for _ in range(2)), chain(MAX_DEPTH - 1)]:
         place, label, number, notes = count_ends(tree, SCHEMA, ward)
         expected = Counter(zip(places_of(tree, SCHEMA, rows).tolist(), rows.classes.tolist(), strict=True))
         assert (
@@ -119,6 +120,28 @@ def test_records_end_where_a_walk_of_their_codes_ends(ward: DataSettings) -> Non
             == expected
         )
         assert notes == ()
+
+
+@pytest.mark.parametrize("missing", ["36.6", "40"])
+def test_numbers_that_a_tree_compares_as_they_are(ward: DataSettings, missing: str) -> None:
+    temp = Attribute("temp", (), fixed_point=FixedPoint.create("temp", "30", "45", 1, missing))
+    stage = Attribute("stage", (), fixed_point=FixedPoint.create("stage", "1", "4", 0))
+    schema = Schema.create([stage, temp], "ill", ["no", "yes"])
+    warm = Split(
+        1, (Leaf(0), Split(0, (Leaf(1), Leaf(0)), test=AtMost(Decimal(2)))), test=AtMost(Decimal("36.6"))
+    )
+    tree = Tree(Split(1, (warm, Leaf(1)), test=AtMost(Decimal("37.6"))))
+    rows = rows_of(schema, read_codes(schema, ward))
+    place, label, number, _ = count_ends(tree, schema, ward)
+    expected = Counter(zip(places_of(tree, schema, rows).tolist(), rows.classes.tolist(), strict=True))
+    assert (
+        dict(zip(zip(place.tolist(), label.tolist(), strict=True), number.tolist(), strict=True)) == expected
+    )
+    narrow = FixedPoint.create("temp", "30", "38", 1, "36.6")
+    with pytest.raises(InputError, match="column 'temp': a number outside the study's range"):
+        count_ends(
+            tree, Schema.create([stage, replace(temp, fixed_point=narrow)], "ill", ["no", "yes"]), ward
+        )
 
 
 def test_an_evaluation_counts_alike_in_a_database_and_in_a_file(
@@ -150,7 +173,7 @@ def _schema_of_places(tree: Tree) -> Schema:
 
 
 def test_held_out_records_are_those_of_a_file(ward: DataSettings, in_file: DataSettings) -> None:
-    for first in range(5):
+    for first in range(2):
         spec = SelectionSpec(seed="5e" * 16, parts=5, first=first, last=first + 1, use="test")
         selector = Selector(spec, bytes(range(32)))
         bags = [
@@ -162,11 +185,9 @@ def test_held_out_records_are_those_of_a_file(ward: DataSettings, in_file: DataS
 
 
 def test_what_no_query_says_is_told() -> None:
-    measured = Attribute("age", (), fixed_point=FixedPoint.create("age", "0", "120", 0))
     voting = Split(0, (Leaf(0, (1, 0)), Leaf(1, (0, 1))), counts=(1, 1))
     wide = Split(1, tuple(Split(1, (Leaf(0),) * 4) for _ in range(4)))
     cases = {
-        "compares numbers as they are": (Tree(Leaf(0)), Schema.create([measured], "ill", ["no", "yes"])),
         "vote says": (Tree(voting), SCHEMA),
         f"more than {MAX_DEPTH - 1} questions": (chain(MAX_DEPTH), SCHEMA),
         f"more than {MAX_NODES} nodes": (Tree(_grown(wide, 5)), SCHEMA),
