@@ -18,6 +18,7 @@ from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.studies import StudyView
 from cloud_service.service.terms import is_over
+from cloud_service.store.jobs import StoredJob
 from shared.protocol.contract_words import contract_words
 from shared.protocol.disclosure_page import dossier_page
 from shared.protocol.plain_words import words_of
@@ -111,7 +112,7 @@ def study(page: Reader, study_id: str) -> Response:
         view=view,
         state=state,
         takes_jobs=state.kind == GOOD,
-        answers=_answers(page, view),
+        answers=_answers(page, view, found),
         rules=[]
         if document is None
         else [paragraph_of(one) for one in words_of(document) if one not in told],
@@ -181,8 +182,15 @@ def _line(view: StudyView, standings: Sequence[Standing], now: int) -> StudyLine
     )
 
 
-def _answers(page: Page, view: StudyView) -> list[Answer]:
+def _answers(page: Page, view: StudyView, jobs: Sequence[StoredJob]) -> list[Answer]:
+    """What each hospital has said; one that has said nothing and took part in a job let its rules decide."""
     if view.document is None:
         return []
-    standings = page.services.governance.standings(view.document)
-    return [Answer(one, answer_word(one.state)) for one in standings]
+    taking_part = {name for stored in jobs for name in stored.job.roster}
+    return [
+        Answer(
+            one,
+            answer_word("by_rules" if one.state == "pending" and one.hospital in taking_part else one.state),
+        )
+        for one in page.services.governance.standings(view.document)
+    ]

@@ -27,7 +27,7 @@ class Word:
     kind: str
 
 
-_ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "declined": BAD, "withdrawn": BAD}
+_ANSWERS: Final = {"approved": GOOD, "pending": WAIT, "by_rules": GOOD, "declined": BAD, "withdrawn": BAD}
 
 
 @dataclass(frozen=True, slots=True)

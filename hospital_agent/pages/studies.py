@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -27,6 +28,7 @@ from shared.wire.study import ReasonCode
 Action = Literal["approve", "decline", "withdraw"]
 _KINDS: Final[Mapping[str, str]] = {
     "pending": "wait",
+    "by_rules": "good",
     "approved": "good",
     "declined": "bad",
     "withdrawn": "bad",
@@ -60,7 +62,7 @@ def add(pages: FastAPI, house: House) -> None:
     def listed(request: Request) -> Response:
         """All studies that were shown, the newest first."""
         with house.journal() as journal:
-            lines = [_line(entry, house.clock()) for entry in kept.studies(journal)]
+            lines = [_line(house, entry) for entry in kept.studies(journal)]
         return page(request, "studies.html", active="studies", studies=lines)
 
     @pages.get("/house/studies/{study}")
@@ -74,8 +76,8 @@ def add(pages: FastAPI, house: House) -> None:
             active="studies",
             entry=entry,
             document=entry.document,
-            word=_word(entry, house.clock()),
-            kind=_kind(entry),
+            word=_word(house, entry),
+            kind=_KINDS[_standing(house, entry)],
             paragraphs=[*map(paragraph_of, words_of(entry.document, house.own))],
             narrower=_narrower(house, entry),
             said=said,
@@ -200,23 +202,28 @@ def _narrower(house: House, entry: StudyEntry) -> list[str]:
         return [text("house.study.policy_wrong")]
 
 
-def _line(entry: StudyEntry, now: float) -> Line:
+def _line(house: House, entry: StudyEntry) -> Line:
     document = entry.document
     return Line(
         entry.study,
         document.question,
-        _word(entry, now),
-        _kind(entry),
+        _word(house, entry),
+        _KINDS[_standing(house, entry)],
         tuple(document.members),
         document.expires,
     )
 
 
-def _word(entry: StudyEntry, now: float) -> str:
-    if not takes_jobs(entry, now):
-        return text("house.studies.over", answer=text(f"house.answer.{entry.answer.value}"))
-    return text(f"house.answer.{entry.answer.value}")
+def _word(house: House, entry: StudyEntry) -> str:
+    word = text(f"house.answer.{_standing(house, entry)}")
+    return word if takes_jobs(entry, house.clock()) else text("house.studies.over", answer=word)
 
 
-def _kind(entry: StudyEntry) -> str:
-    return _KINDS[entry.answer.value]
+def _standing(house: House, entry: StudyEntry) -> str:
+    """What was answered; `by_rules` where nobody has, and nobody needs to."""
+    if entry.answer.value != "pending":
+        return entry.answer.value
+    with suppress(InputError):  # a policy that cannot be read lets no job in; the first page says so
+        if house.policy().approval == "automatic":
+            return "by_rules"
+    return "pending"

@@ -19,6 +19,7 @@ import httpx
 import psutil
 import pytest
 
+from shared.web.texts import text
 from tests.support import reference_data
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -328,6 +329,8 @@ def test_it_stays_until_ctrl_c_where_it_was_asked_to(demo: Demo) -> None:
             page = httpx.get(url, headers={"Accept": "text/html"}, follow_redirects=True, trust_env=False)
             assert page.status_code == httpx.codes.OK
             assert "text/html" in page.headers["content-type"]
+        studies = httpx.get(f"{url}house/studies", headers={"Accept": "text/html"}, trust_env=False)
+        assert text("house.answer.by_rules") in studies.text
         process.send_signal(signal.SIGINT)
         out, err = communicate(process)
     assert process.returncode == 0, err

@@ -48,7 +48,7 @@ OPEN = Policy(
     ("table", "names"),
     [
         ("house.job_status", list(JobStatus)),
-        ("house.answer", list(StudyState)),
+        ("house.answer", [*StudyState, "by_rules"]),
         ("house.code", get_args(ReasonCode)),
         ("house.weight", list(Weight)),
         ("house.profile", PROFILES),
