@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import socket
@@ -348,9 +349,10 @@ MISSHAPEN = [
         b'{"hook": "\xff"}',
         b'{"hook": 1, "hookInstance": [], "context": "x", "prefetch": 5}',
         json.dumps(ward.question(prefetch={"observations": [[[{}]]], "conditions": 5})).encode(),
-json.dumps(ward.question(prefetch=ward.prefetch(observations=ward.bundle(*MISSHAPEN)))).encode(),
+        json.dumps(ward.question(prefetch=ward.prefetch(observations=ward.bundle(*MISSHAPEN)))).encode(),
     ],
-)  # fmt: skip
+    ids=itertools.count(),
+)
 def test_hostile_bodies_are_refused_or_answered_and_break_nothing(open_ward: Ward, raw: bytes) -> None:
     for path in (VIEW, f"{VIEW}/feedback", f"/v1/models/{MODEL.id}/predict"):
         answer = open_ward.client.post(path, content=raw, headers={"content-type": "application/fhir+json"})
