@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from hospital_agent.records.matching import CodedRecords, encode
-from hospital_agent.records.rows import RecordRows, sorted_rows
+from hospital_agent.records.rows import Codes, RecordRows, sorted_rows
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import clean, ignored_columns, notes_of, read_spellings, without_rows
 from hospital_agent.records.sql_counting import code_of
@@ -19,6 +20,8 @@ from hospital_agent.records.sql_ways import refuse_measured
 from hospital_agent.records.table import Column, Table
 from shared.errors import InputError
 from shared.tree.schema import Schema
+
+_RUN_ROWS: Final = 1 << 16
 
 
 def fetch_codes(records: SqlRecords) -> RecordRows:
@@ -44,23 +47,30 @@ def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
         records = with_conditions(columns, schema, settings, spellings)
         lines = (*records.values, records.labels)
         picks = {f"c{index}": _small_code(conditions) for index, conditions in enumerate(lines)}
-        found = rows.select(**picks).to_pyarrow()
-    codes = np.empty((len(lines), found.num_rows), dtype=np.uint8)
-    for line, column in zip(codes, found.columns, strict=True):
-        line[:] = _codes_of(column, settings)
-    numbers = np.empty((0, found.num_rows), dtype=np.uint32)
+        codes = _fetched(rows.select(**picks), settings)
+    numbers = np.empty((0, codes.shape[1]), dtype=np.uint32)
     return CodedRecords(codes, numbers, notes_of(columns, spellings[-1]))
 
 
-def _codes_of(column: Any, settings: DataSettings) -> Any:
-    found = column.to_numpy()
+def _fetched(picked: Any, settings: DataSettings) -> Codes:
+    """All rows of small codes, run by run: what drivers hold of a row takes far more room than its codes."""
+    with warnings.catch_warnings():
+        # Ibis 12 calls a method that DuckDB 1.5 has renamed; the pins keep both.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        runs = [_codes_of(run, settings) for run in picked.to_pyarrow_batches(chunk_size=_RUN_ROWS)]
+    return np.concatenate(runs, axis=1)
+
+
+def _codes_of(run: Any, settings: DataSettings) -> Codes:
+    found = np.stack([column.to_numpy() for column in run.columns])
     if found.size and found.min() < 0:
         raise InputError(
             "the records changed while they were read.",
             where=place(settings),
             remedy="Try again when nothing writes to them, or name a copy of the table.",
         )
-    return found
+    codes: Codes = found.astype(np.uint8)
+    return codes
 
 
 def _small_code(conditions: Sequence[Any]) -> Any:
