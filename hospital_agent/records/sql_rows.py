@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -53,12 +52,15 @@ def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
 
 
 def _fetched(picked: Any, settings: DataSettings) -> Codes:
-    """All rows of small codes, run by run: what drivers hold of a row takes far more room than its codes."""
-    with warnings.catch_warnings():
-        # Ibis 12 calls a method that DuckDB 1.5 has renamed; the pins keep both.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        runs = [_codes_of(run, settings) for run in picked.to_pyarrow_batches(chunk_size=_RUN_ROWS)]
-    return np.concatenate(runs, axis=1)
+    """All rows of small codes, run by run: what drivers hold of a row takes far more room than its codes.
+
+    DuckDB hands over its own columns as they are, all at once.
+    """
+    if (settings.url or "").startswith("duckdb:"):
+        runs = picked.to_pyarrow().to_batches(max_chunksize=_RUN_ROWS)
+    else:
+        runs = picked.to_pyarrow_batches(chunk_size=_RUN_ROWS)
+    return np.concatenate([_codes_of(run, settings) for run in runs], axis=1)
 
 
 def _codes_of(run: Any, settings: DataSettings) -> Codes:
