@@ -106,7 +106,10 @@ def test_numbers_of_a_database_are_copied_when_frozen(tmp_path: Path) -> None:
         connection.execute("DROP TABLE ward")
     assert by_row(frozen) == by_row(source.reopen(SCHEMA, frozen.sha256))
     assert sorted(by_row(frozen)) == sorted(zip(BMI, SITE, PSA, AGE, ILL, strict=True))
-    assert frozen.notes == ("columns that the study does not use: note",)
+    assert frozen.notes == (
+        "columns that the study does not use: note",
+        "counted from a copy of their codes, kept by this agent: the study compares numbers as they are",
+    )
 
 
 def test_an_empty_database(tmp_path: Path) -> None:
