@@ -290,7 +290,8 @@ def test_refused_records_leave_the_folder_to_keep_empty(demo: Demo, tmp_path: Pa
     assert list((tmp_path / "kept").iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_in_the_middle_leaves_nothing(demo: Demo, number: signal.Signals) -> None:
     with demo.start() as process:
         wait_for_programs(demo, process)

@@ -203,6 +203,7 @@ def kill_at_random(federation: RealFederation, choose: random.Random, kills: int
     return done
 
 
+@pytest.mark.long
 def test_random_moments(federation: RealFederation) -> None:
     seed = int(os.environ.get("PRIVET_KILL_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
     print(f"PRIVET_KILL_SEED={seed}")

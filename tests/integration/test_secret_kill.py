@@ -74,6 +74,7 @@ def test_a_killed_compute_party_replays_its_log_and_goes_on(federation: RealFede
     check(federation, job)
 
 
+@pytest.mark.long
 def test_a_killed_contributor_shares_the_same_bytes_again(federation: RealFederation) -> None:
     job = start(federation)
     federation.wait_for(job, "roster")
@@ -90,6 +91,7 @@ def test_a_killed_cloud_relays_again(federation: RealFederation) -> None:
     check(federation, job)
 
 
+@pytest.mark.long
 def test_a_frozen_compute_party_is_named_then_lost(federation: RealFederation) -> None:
     """The others say whom they wait for; the job pauses, then fails, and the late one learns that it did."""
     deadlines = {"invite_seconds": 60, "round_seconds": 4, "pause_seconds": 4}

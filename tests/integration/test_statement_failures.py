@@ -103,6 +103,7 @@ def test_each_statement_of_the_cloud(tmp_path: Path) -> None:
     assert fail_at_cloud(tmp_path / "federation", "", anew=False).failed.total() > 30
 
 
+@pytest.mark.long
 def test_each_statement_of_an_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fail_at_agent(tmp_path / "federation", monkeypatch, anew=False).failed.total() > 30
 

@@ -37,7 +37,7 @@ def test_equals_the_plain_prediction(data: st.DataObject) -> None:
     assert all(not meter.opened for meter in run.meters)
 
 
-@pytest.mark.parametrize("records", [1, 64, 65, 500])
+@pytest.mark.parametrize("records", [1, pytest.param(64, marks=pytest.mark.long), 65, 500])
 def test_many_columns_and_any_number_of_records(records: int) -> None:
     sample = random_sample(300, 66, 3, seed=3)
     training = train(sample, GainRatioRules(height=3))
