@@ -87,7 +87,9 @@ def create_study(
     ] = None,
     fhir: Annotated[
         Path | None,
-        typer.Option(help="A FHIR mapping (privet agent fhir draft), by which clinical systems ask its trees."),
+        typer.Option(
+            help="A FHIR mapping (privet agent fhir draft), by which clinical systems ask its trees."
+        ),
     ] = None,
     file: Annotated[
         Path | None,

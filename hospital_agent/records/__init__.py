@@ -11,7 +11,15 @@ from hospital_agent.records.source import DataSettings, RecordSource, Snapshot
 from hospital_agent.records.sql_source import SqlSource
 from shared.errors import InputError
 
-__all__ = ["AskedSource", "DataSettings", "QuestionSource", "RecordRows", "RecordSource", "Snapshot", "open_source"]
+__all__ = [
+    "AskedSource",
+    "DataSettings",
+    "QuestionSource",
+    "RecordRows",
+    "RecordSource",
+    "Snapshot",
+    "open_source",
+]
 
 
 def open_source(settings: DataSettings, directory: Path) -> RecordSource:

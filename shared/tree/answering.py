@@ -80,7 +80,9 @@ class AnswerBook:
         for place in _places(self._root, self.schema):
             if isinstance(place.node, Split):
                 described = self.schema.attributes[place.node.attribute]
-                listed = () if described.is_numeric else described.values  # a number is no name of an interval
+                listed = (
+                    () if described.is_numeric else described.values
+                )  # a number is no name of an interval
                 place.listed = {value: self._step(place.node, value) for value in listed}
 
     def answer(self, record: Mapping[str, Value]) -> Answer:
