@@ -52,6 +52,11 @@ def in_force(settings: Settings) -> list[Limit]:
         ),
         Limit("jobs that run with one hospital", f"{limits.running_jobs}", "limits.running_jobs"),
         Limit(
+            "jobs by which one hospital's agent asks shared trees, in 24 hours",
+            f"{limits.asked_jobs_per_day}",
+            "limits.asked_jobs_per_day",
+        ),
+        Limit(
             "messages of one hospital", f"{limits.messages_per_hour}/h a replica", "limits.messages_per_hour"
         ),
         Limit("kept of one hospital's messages", f"{limits.stored_bytes} bytes", "limits.stored_bytes"),
