@@ -178,6 +178,7 @@ def test_without_options_it_grows_the_published_tree_and_kept_files_answer_later
     assert json.loads(answer.stdout)["predictions"][0]["class"] == "nephritis"
 
 
+@pytest.mark.long
 def test_for_a_person_it_draws_the_tree_and_says_what_was_learned(demo: Demo) -> None:
     with demo.start() as process:
         out, err = communicate(process)

@@ -165,6 +165,7 @@ def journalled(federation: RealFederation, job: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.long
 def test_everything_at_once(federation: RealFederation) -> None:
     job = start(federation)
     federation.wait_for(job, "contributed", 2)
