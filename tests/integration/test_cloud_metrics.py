@@ -122,7 +122,7 @@ def test_labels_take_words_of_closed_lists_only(cloud: CloudUnderTest) -> None:
             allowed = {
                 "route": routes,
                 "method": {"GET", "POST", "HEAD", "other"},
-                "status": {"2xx", "4xx", "5xx"},
+                "status": {"2xx", "3xx", "4xx", "5xx"},
                 "state": set(CloudState),
                 "type": set(MessageType),
                 "worker": WORKERS,
