@@ -19,7 +19,6 @@ from math import gcd
 from typing import Any
 
 from shared.errors import InternalError
-from shared.tree.average_gain import many_values
 from shared.tree.binary_tests import UpTo
 from shared.tree.fractional_frontier import (
     PartedNode,
@@ -162,16 +161,11 @@ class FractionalGrowth(LevelGrowth):
             self._asked.append(open_populations(self.schema, self.frontier, self.rules))
         return self._asked[0]
 
-    def _many_values(self, weighted: Sequence[tuple[Mapping[int, WeightedTable], int]]) -> int | None:
-        """Of criterion c45: from how many branches on an attribute does not count in the average gain."""
-        if self.rules.criterion != "c45":
-            return None
-        at_root = self.history[0][0].decision.counts if self.history else weighted[0][0][0].class_totals
+    def _records_at_root(self, tables: Sequence[tuple[Mapping[int, WeightedTable], int]]) -> int:
+        at_root = self.history[0][0].decision.counts if self.history else tables[0][0][0].class_totals
         # At the root every record is whole.
         unit = self.history[0][0].denominator if self.history else 1
-        halves = self.rules.thresholds is not None
-        branches = (2 if halves and is_ordered(a) else a.branch_count for a in self.schema.attributes)
-        return many_values(branches, sum(self.rules.weighed(at_root)) // unit)
+        return sum(self.rules.weighed(at_root)) // unit
 
 
 def _build(levels: Levels) -> Tree:

@@ -15,7 +15,6 @@ from functools import reduce
 from typing import Any, Final, Self
 
 from shared.errors import InternalError
-from shared.tree.average_gain import many_values
 from shared.tree.binary_tests import UpTo
 from shared.tree.frontier import NodeQuery, OpenNode, assemble, next_frontier, root_node
 from shared.tree.growth_record import Levels, levels_to_json, parents_to_json, parse_record, unreadable
@@ -57,6 +56,10 @@ class TabledGrowth(LevelGrowth):
 
     def _grown(self) -> Tree:
         return build(self.history)
+
+    def _records_at_root(self, tables: Mapping[NodePath, NodeTables]) -> int:
+        at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
+        return sum(self.rules.weighed(at_root))
 
     def absorb(self, counts: Sequence[int]) -> Self:
         """The next state from the sums of `queries`, one integer a cell, in their order.
@@ -130,14 +133,6 @@ class Growth(TabledGrowth):
             history=(*self.history, level),
             last_depth=self.depth if counts else self.last_depth,
         )
-
-    def _many_values(self, tables: Mapping[NodePath, NodeTables]) -> int | None:
-        """Of criterion c45: from how many values on an attribute does not count in the average gain."""
-        if self.rules.criterion != "c45":
-            return None
-        at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
-        values = (self.schema.value_count(index) for index in range(len(self.schema.attributes)))
-        return many_values(values, sum(self.rules.weighed(at_root)))
 
     @classmethod
     def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> Growth:

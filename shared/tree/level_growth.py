@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from shared.errors import InternalError
+from shared.tree.average_gain import many_values
 from shared.tree.frontier import NodeQuery
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Tree
 from shared.tree.pruning import prune
 from shared.tree.schema import Schema
+from shared.tree.thresholds import is_ordered
 
 
 class LevelGrowth(ABC):
@@ -32,6 +34,18 @@ class LevelGrowth(ABC):
     @abstractmethod
     def _grown(self) -> Tree:
         """The tree of all decisions, before pruning."""
+
+    @abstractmethod
+    def _records_at_root(self, tables: Any) -> int:
+        """Weighed training records. `tables`: of the nodes that are decided now, for a root without a decision yet."""
+
+    def _many_values(self, tables: Any) -> int | None:
+        """Of criterion c45: from how many branches on an attribute does not count in the average gain."""
+        if self.rules.criterion != "c45":
+            return None
+        halves = self.rules.thresholds is not None
+        branches = (2 if halves and is_ordered(a) else a.branch_count for a in self.schema.attributes)
+        return many_values(branches, self._records_at_root(tables))
 
     @property
     def depth(self) -> int:

@@ -13,7 +13,6 @@ from functools import reduce
 from typing import Any
 
 from shared.errors import InternalError
-from shared.tree.average_gain import many_values
 from shared.tree.frontier import NodeQuery
 from shared.tree.growing import TabledGrowth, next_state, start_state
 from shared.tree.growth_record import Levels, parse_record, unreadable
@@ -35,7 +34,7 @@ from shared.tree.splitting import (
     is_pure,
     majority_label,
 )
-from shared.tree.thresholds import best_offer, is_ordered, offer_of
+from shared.tree.thresholds import best_offer, offer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,6 @@ class OrderedGrowth(TabledGrowth):
             history=(*self.history, level),
             last_depth=self.depth if counts else self.last_depth,
         )
-
-    def _many_values(self, tables: Mapping[NodePath, NodeTables]) -> int | None:
-        """Of criterion c45: from how many branches on an attribute does not count in the average gain."""
-        if self.rules.criterion != "c45":
-            return None
-        at_root = self.history[0][0].counts if self.history else next(iter(tables[()].values())).class_totals
-        branches = (2 if is_ordered(a) else a.branch_count for a in self.schema.attributes)
-        return many_values(branches, sum(self.rules.weighed(at_root)))
 
     @classmethod
     def from_json(cls, schema: Schema, rules: GrowthRules, data: Any) -> OrderedGrowth:
