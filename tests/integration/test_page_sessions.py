@@ -25,11 +25,6 @@ from tests.support.browsing import (
 from tests.support.clinic import SCHEMA
 from tests.support.cloud_server import CloudUnderTest, running_cloud
 
-HOSTILE = (
-    """<script>alert(1)</script><img src=x onerror=alert(2)> "quoted" 'too' {{7*7}} javascript:alert(3)?"""
-)
-MAX_PAGE_BYTES = 300_000
-
 
 @pytest.fixture(scope="module")
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CloudUnderTest]:
