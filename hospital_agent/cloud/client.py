@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
@@ -58,6 +58,9 @@ from shared.wire.consent import SignedConsent
 from shared.wire.enrolment import MAX_FEDERATION_BYTES, SignedFederation
 from shared.wire.secret import SignedProgress
 from shared.wire.study import MAX_STUDY_BYTES, SignedAnswer, SignedStudy, StudyLines
+
+if TYPE_CHECKING:
+    from hospital_agent.settings import AgentSettings
 
 MAX_RECEIPT_BYTES: Final = 2**16
 MAX_INBOX_BYTES: Final = 2**27
@@ -129,6 +132,29 @@ class CloudClient:
         """
         http = open_http(base_url, ca_bundle, client_files, answer_seconds)
         return cls(agent, signer, http, patience or Patience(), answer_seconds=answer_seconds)
+
+    @classmethod
+    def of(
+        cls,
+        settings: AgentSettings,
+        signer: Signer,
+        *,
+        patience: Patience | None = None,
+        answer_seconds: float | None = None,
+    ) -> Self:
+        """A client for the cloud that the settings name, with their files and waits.
+
+        Args: patience, answer_seconds: as of `connect`; the latter in place of the settings'.
+        """
+        return cls.connect(
+            str(settings.cloud),
+            settings.id,
+            signer,
+            ca_bundle=settings.ca_bundle,
+            client_files=settings.client_files,
+            patience=patience,
+            answer_seconds=settings.answer_seconds if answer_seconds is None else answer_seconds,
+        )
 
     def __enter__(self) -> Self:
         return self

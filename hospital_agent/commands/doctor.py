@@ -259,18 +259,9 @@ class Doctor:
         from hospital_agent.journal import Journal
 
         self._need_cloud()
-        settings = self._known
         with Journal.open(self._folder) as journal:
             cursor = journal.cursor
-        client = CloudClient.connect(
-            self._way.url,
-            settings.id,
-            self._keyring.identity,
-            ca_bundle=settings.ca_bundle,
-            client_files=settings.client_files,
-            answer_seconds=settings.answer_seconds,
-        )
-        with client:
+        with CloudClient.of(self._known, self._keyring.identity) as client:
             client.poll(cursor, wait_seconds=0)
         return "the cloud knows this hospital and accepts its signature"
 

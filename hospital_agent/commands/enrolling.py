@@ -169,14 +169,7 @@ def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
 
     if settings.cloud is None or ring.certificate is None:
         return False, "No cloud is set yet: name it with `--cloud URL` or in the settings."
-    client = CloudClient.connect(
-        str(settings.cloud),
-        settings.id,
-        ring.identity,
-        ca_bundle=settings.ca_bundle,
-        client_files=settings.client_files,
-        answer_seconds=settings.answer_seconds,
-    )
+    client = CloudClient.of(settings, ring.identity)
     try:
         with client:
             client.fetch_federation()

@@ -53,13 +53,8 @@ def _start(folder: Path, question: Question) -> str:
     from shared.wire.asking import Ask
 
     settings, ring = load_settings(folder), Keyring.open(folder)
-    client = CloudClient.connect(
-        str(settings.cloud),
-        settings.id,
-        ring.identity,
-        ca_bundle=settings.ca_bundle,
-        client_files=settings.client_files,
-        answer_seconds=min(settings.answer_seconds, _ASK_SECONDS),
+    client = CloudClient.of(
+        settings, ring.identity, answer_seconds=min(settings.answer_seconds, _ASK_SECONDS)
     )
     ask = Ask(
         hospital=settings.id,

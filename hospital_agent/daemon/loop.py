@@ -102,15 +102,7 @@ class Daemon:
                 number="A009",
             )
         office = Office(folder, settings, keyring, Journal.open(folder), progress or Progress(settings.id))
-        client = CloudClient.connect(
-            str(settings.cloud),
-            settings.id,
-            keyring.identity,
-            ca_bundle=settings.ca_bundle,
-            client_files=settings.client_files,
-            patience=patience,
-            answer_seconds=settings.answer_seconds,
-        )
+        client = CloudClient.of(settings, keyring.identity, patience=patience)
         client.observers.append(office.progress.note)
         casework = Casework(office, Room(folder))
         return cls(
