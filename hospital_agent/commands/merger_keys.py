@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from hospital_agent.commands.asking import ask_hidden
 from hospital_agent.files import read_file
 from shared.errors import InputError, PeerError
 
@@ -80,11 +80,10 @@ def read_key(path: Path) -> MergerKey:
 
 
 def _ask(question: str, *, twice: bool) -> str:
-    if not sys.stdin.isatty():
-        raise InputError(
-            "a passphrase is needed and there is no terminal to ask at",
-            where=VARIABLE,
-            remedy="Set this environment variable, or run the command in a terminal.",
-        )
-    answer: str = typer.prompt(question, hide_input=True, confirmation_prompt=twice, err=True)
-    return answer
+    return ask_hidden(
+        question,
+        "a passphrase",
+        where=VARIABLE,
+        remedy="Set this environment variable, or run the command in a terminal.",
+        twice=twice,
+    )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hospital_agent.commands.arguments import Folder
-from shared.errors import InputError
+from hospital_agent.commands.asking import ask_hidden
 from shared.reports import Report
 
 stewards = typer.Typer(
@@ -64,11 +64,5 @@ def remove(folder: Folder, name: Name) -> Report:
 def _password(from_input: bool) -> str:
     if from_input:
         return sys.stdin.readline().rstrip("\r\n")
-    if not sys.stdin.isatty():
-        raise InputError(
-            "a password is needed and there is no terminal to ask at",
-            where="--password-stdin",
-            remedy="Add --password-stdin and pipe it in.",
-        )
-    answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return answer
+    remedy = "Add --password-stdin and pipe it in."
+    return ask_hidden("Password", "a password", where="--password-stdin", remedy=remedy, twice=True)
