@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
+from cloud_service.limit_settings import LimitSettings
 from cloud_service.oidc_settings import OidcSettings
 from cloud_service.places import (
     DEFAULT_FOLDER,
@@ -130,27 +131,6 @@ class ReplicaSettings(BaseModel):
         if self.address.startswith("http:") and not is_loopback(urlsplit(self.address).hostname or ""):
             raise ValueError("address: http:// is for replicas on this machine only; use https://")
         return self
-
-
-class LimitSettings(BaseModel):
-    """What strangers and single hospitals may take."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    anonymous_per_second: Annotated[float, Field(gt=0)] = 20
-    """Requests of one address that prove nothing or are refused; ten times as many may come at once."""
-    connections_per_address: Annotated[int, Field(ge=1)] = 200
-    """Connections of one address at a time; not counted behind a proxy, which sets this limit itself."""
-    slowest_bytes_per_second: Annotated[int, Field(ge=1)] = 1024
-    """A body that comes more slowly is cut off, 10 s after its start at the earliest."""
-    running_jobs: Annotated[int, Field(ge=1)] = 100
-    """Jobs that run at a time and invite the same hospital."""
-    asked_jobs_per_day: Annotated[int, Field(ge=1)] = 100
-    """Jobs that one hospital's agent may start within 24 hours to ask trees that stay shared (`agents_may_ask`)."""
-    messages_per_hour: Annotated[int, Field(ge=60)] = 50_000
-    """Messages of one hospital an hour, at each replica."""
-    stored_bytes: Annotated[int, Field(ge=2**20)] = 2 * 2**30
-    """Bytes of one hospital's messages that are kept, in all jobs that retention has not cleared."""
 
 
 class Settings(BaseSettings):

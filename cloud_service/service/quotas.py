@@ -12,8 +12,8 @@ from typing import Final
 
 from sqlalchemy import Connection
 
+from cloud_service.limit_settings import LimitSettings
 from cloud_service.service.rates import RateLimitedError, Rates
-from cloud_service.settings import LimitSettings
 from cloud_service.store import usage
 from cloud_service.store.database import Database
 from shared.errors import ErrorCode, PeerError

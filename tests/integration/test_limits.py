@@ -12,12 +12,13 @@ import pytest
 
 from cloud_service.api import body
 from cloud_service.api.connections import Door
+from cloud_service.limit_settings import LimitSettings
 from cloud_service.limits import in_force
 from cloud_service.service.governance import MAX_ANSWERS
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import RateLimitedError, Rates
 from cloud_service.service.terms import consents_for
-from cloud_service.settings import LimitSettings, Settings
+from cloud_service.settings import Settings
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
 from shared.protocol.consenting import sign_consent
