@@ -16,13 +16,11 @@ from sqlalchemy import text
 from cloud_service.service.permissions import PERMISSIONS, Permission, Role, caller_of
 from cloud_service.service.refusals import ForbiddenError
 from shared.ids import AgentId
+from tests.support.access import HOSPITALS, INVITED, LETTERS, STRANGER, closed_study
 from tests.support.clinic import NAMES as ATTRIBUTES
-from tests.support.clinic import SCHEMA, dealt
+from tests.support.clinic import SCHEMA
 from tests.support.cloud_server import CloudUnderTest, running_cloud
-from tests.support.http_hospital import hospitals_of, run_together
 
-HOSPITALS = ("h1", "h2", "h3", "h9")
-INVITED = ["h1", "h2", "h3"]
 PASSWORD = "correct horse battery staple"
 
 STUDY = {
@@ -113,8 +111,6 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
     ("GET", "/v1/jobs/{job_id}/relay"): Same(426, "upgrade_required"),
 }
 
-LETTERS = {"O": "operator", "C": "coordinator", "S": "steward", "A": "analyst", "U": "auditor"}
-STRANGER = "steward of another hospital"
 NOBODY = ("no token", "unknown", "expired", "revoked", "basic")
 
 
@@ -153,11 +149,7 @@ def _tokens(cloud: CloudUnderTest) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_cloud(tmp_path_factory.mktemp("access"), bits=512, hospitals=HOSPITALS) as cloud:
-        cloud.study(SCHEMA, publish_tree=True, members=INVITED)
-        with hospitals_of(cloud, dealt(*INVITED)) as hospitals:
-            job = cloud.job(invited=INVITED)
-            run_together(hospitals)
-        assert cloud.people.post("/v1/studies/study/close").status_code == 200
+        job = closed_study(cloud)
         with httpx2.Client(base_url=cloud.base_url, timeout=30, trust_env=False) as client:
             yield World(cloud, job, _tokens(cloud), client)
 

@@ -15,15 +15,11 @@ from fastapi.routing import APIRoute
 
 from cloud_service.pages.routing import ROUTERS
 from cloud_service.service.permissions import PERMISSIONS, Permission, Role
+from tests.support.access import HOSPITALS, INVITED, LETTERS, STRANGER, closed_study
 from tests.support.browsing import Browser, with_session
-from tests.support.clinic import SCHEMA, dealt
+from tests.support.clinic import SCHEMA
 from tests.support.cloud_server import CloudUnderTest, running_cloud
-from tests.support.http_hospital import hospitals_of, run_together
 
-HOSPITALS = ("h1", "h2", "h3", "h9")
-INVITED = ["h1", "h2", "h3"]
-STRANGER = "steward of another hospital"
-LETTERS = {"O": "operator", "C": "coordinator", "S": "steward", "A": "analyst", "U": "auditor"}
 EVERYBODY = "OCSAU"
 
 
@@ -135,11 +131,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with running_cloud(tmp_path_factory.mktemp("pages"), bits=512, hospitals=HOSPITALS) as cloud:
-        cloud.study(SCHEMA, publish_tree=True, members=INVITED)
-        with hospitals_of(cloud, dealt(*INVITED)) as hospitals:
-            job = cloud.job(invited=INVITED)
-            run_together(hospitals)
-        assert cloud.people.post("/v1/studies/study/close").status_code == 200
+        job = closed_study(cloud)
         browsers = {
             role: with_session(cloud, role, [role], "h1" if role == "steward" else None)
             for role in LETTERS.values()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 
 from shared.ids import AgentId
-from shared.protocol.disclosure import Terms, cells, entries_of, forecast
+from shared.protocol.disclosure import cells, entries_of, forecast
 from shared.protocol.disclosure_facts import fact
 from shared.protocol.disclosure_words import Learned, Party
 from shared.protocol.plain_words import words_of
@@ -20,7 +20,7 @@ from shared.wire.manifest import MAX_FRACTIONAL_STEPS
 from tests.protocol.test_secret_jobs import RULES
 from tests.protocol.test_simulation import NAMES, PATTERNS
 from tests.support import exact_fractional as oracle
-from tests.support.ledgers import course_so_far, exceeding, listen
+from tests.support.ledgers import course_so_far, exceeding, listen, terms_of_tables
 from tests.support.studies import document
 from tests.support.threshold_keys import dealt
 from tests.support.world import Parties, Rows, World
@@ -85,15 +85,7 @@ def test_no_records_ask_more_cells_than_the_forecast(case: Case) -> None:
     while not growth.is_done:
         asked += growth.slot_count
         growth = growth.absorb(count_rows(case.rows, growth.queries, case.schema))
-    attributes = case.schema.attributes
-    terms = Terms(
-        profile="hardened",
-        hospitals=3,
-        values=tuple(len(attribute.values) for attribute in attributes),
-        classes=case.schema.class_count,
-        max_depth=case.rules.max_depth,
-        fractional=frozenset(index for index, attribute in enumerate(attributes) if attribute.is_fractional),
-    )
+    terms = terms_of_tables(case.schema, case.rules.max_depth)
     assert asked <= cells(terms)
     learned = {entry.learned for entry in entries_of(terms)}
     assert (Learned.MISSING_GROUPS in learned) == bool(terms.fractional)

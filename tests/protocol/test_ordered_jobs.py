@@ -18,9 +18,8 @@ from shared.tree.counting import count_rows
 from shared.tree.fractional_growing import FractionalGrowth
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.ordered_growing import OrderedGrowth
-from shared.tree.thresholds import is_ordered
 from tests.protocol.test_secret_jobs import RULES
-from tests.support.ledgers import course_so_far, exceeding, listen
+from tests.support.ledgers import course_so_far, exceeding, listen, terms_of_tables
 from tests.support.threshold_keys import dealt
 from tests.support.world import Parties, Rows, World
 from tests.unit.shared.tree.test_fractional_thresholds import Sample as Parted
@@ -114,16 +113,7 @@ def test_no_records_in_parts_ask_more_than_the_forecast(sample: Parted, max_dept
     while not growth.is_done:
         asked += growth.slot_count
         growth = growth.absorb(count_rows(sample.rows, growth.queries, sample.schema))
-    attributes = sample.schema.attributes
-    terms = Terms(
-        profile="hardened",
-        hospitals=3,
-        values=tuple(len(attribute.values) for attribute in attributes),
-        classes=sample.schema.class_count,
-        max_depth=max_depth,
-        fractional=frozenset(index for index, attribute in enumerate(attributes) if attribute.is_fractional),
-        ordered=frozenset(index for index, attribute in enumerate(attributes) if is_ordered(attribute)),
-    )
+    terms = terms_of_tables(sample.schema, max_depth, thresholds=True)
     assert growth.depth <= levels(terms)
     assert asked <= cells(terms)
 
@@ -143,15 +133,7 @@ def test_no_records_ask_more_than_the_forecast(sample: Sample, max_depth: int | 
     while not growth.is_done:
         asked, rounds = asked + growth.slot_count, rounds + 1
         growth = growth.absorb(count_rows(sample.rows, growth.queries, sample.schema))
-    attributes = sample.schema.attributes
-    terms = Terms(
-        profile="hardened",
-        hospitals=3,
-        values=tuple(len(attribute.values) for attribute in attributes),
-        classes=sample.schema.class_count,
-        max_depth=max_depth,
-        ordered=frozenset(index for index, attribute in enumerate(attributes) if is_ordered(attribute)),
-    )
+    terms = terms_of_tables(sample.schema, max_depth, thresholds=True)
     assert rounds <= levels(terms)
     assert asked <= cells(terms)
     assert (Learned.INTERVALS in {entry.learned for entry in entries_of(terms)}) == bool(terms.ordered)

@@ -6,9 +6,11 @@ from typing import Any
 
 from shared.errors import PeerError
 from shared.protocol.audit_log import record_of
-from shared.protocol.disclosure import Entry, Ledger
+from shared.protocol.disclosure import Entry, Ledger, Terms
 from shared.protocol.disclosure_facts import Course, course_of
 from shared.protocol.envelopes import unseal
+from shared.tree.schema import Schema
+from shared.tree.thresholds import is_ordered
 from tests.support.world import MAX_BYTES, World
 
 
@@ -27,6 +29,20 @@ def _is_within(entry: Entry, bound: Entry | None) -> bool:
     if bound is None or bound.unit != entry.unit:
         return False
     return bound.amount is None or entry.amount is None or entry.amount <= bound.amount
+
+
+def terms_of_tables(schema: Schema, max_depth: int | None, *, thresholds: bool = False) -> Terms:
+    """What a forecast needs to know of a job over whole tables of this schema, in profile hardened, by 3 hospitals."""
+    indexed = list(enumerate(schema.attributes))
+    return Terms(
+        profile="hardened",
+        hospitals=3,
+        values=tuple(len(attribute.values) for attribute in schema.attributes),
+        classes=schema.class_count,
+        max_depth=max_depth,
+        fractional=frozenset(index for index, attribute in indexed if attribute.is_fractional),
+        ordered=frozenset(index for index, attribute in indexed if thresholds and is_ordered(attribute)),
+    )
 
 
 def listen(world: World) -> list[dict[str, Any]]:
