@@ -57,12 +57,11 @@ def run(
     ] = None,
 ) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
-    from hospital_agent import clinical, telemetry
+    from hospital_agent import telemetry
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.progress import Progress
     from hospital_agent.local_api import create_app, serving
     from hospital_agent.metrics import Figures, add_metrics
-    from hospital_agent.pages import House, install
     from hospital_agent.policy import load_policy
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
@@ -82,12 +81,18 @@ def run(
     token = None if local.token is None else local.token.get_secret_value()
     desk = desk_in(folder, daemon.office.shelf, local)
     app = create_app(desk.library, lambda: status_document(folder), token, desk=desk)
+    # Neither room is loaded where it is off: an agent that only computes starts without them.
     if local.pages:
+        from hospital_agent.pages import House, install
+
         install(app, House(folder, desk, lambda: status_document(folder), version("privet"), token))
-    with numbered("A023"):
-        clinical.install(
-            app, folder, settings.clinical, pages=local.pages, signed=partial(mapping_in, folder)
-        )
+    if settings.clinical.services is not None:
+        from hospital_agent import clinical
+
+        with numbered("A023"):
+            clinical.install(
+                app, folder, settings.clinical, pages=local.pages, signed=partial(mapping_in, folder)
+            )
     office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)
