@@ -21,7 +21,7 @@ from shared.errors import ErrorCode
 
 disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY: Final = CollectorRegistry(auto_describe=True)
-_METHODS: Final = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
+METHODS: Final = frozenset({"GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH"})
 _SHORT: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 _LONG: Final = (1.0, 10.0, 60.0, 600.0, 3600.0, 21_600.0, 86_400.0, 604_800.0)
 
@@ -81,7 +81,7 @@ def count_request(route: str, method: str, status: int, seconds: float, code: st
 
     Returns: the method, or `other` for one that is not in use.
     """
-    known = method if method in _METHODS else "other"
+    known = method if method in METHODS else "other"
     REQUESTS.labels(route, known, f"{status // 100}xx").inc()
     REQUEST_SECONDS.labels(route, known).observe(seconds)
     if code is not None:
