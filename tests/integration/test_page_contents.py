@@ -108,7 +108,7 @@ def test_an_asset_of_another_version_is_not_kept(analyst: Browser) -> None:
 
 
 def test_assets_lead_to_no_other_file(analyst: Browser) -> None:
-    for path in ("/assets/../texts.toml", "/assets/%2e%2e/texts.toml", "/assets/..%2ftexts.toml", "/assets/"):
+    for path in ("/assets/../rendering.py", "/assets/%2e%2e/rendering.py", "/assets/..%2frendering.py", "/assets/"):
         assert analyst.get(path).status_code == 404, path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import privet.outcome
-import shared.web
+import shared.texts
 from cloud_service.api.problems import STATUS, TITLES
 from hospital_agent import local_api
 from shared.errors import ErrorCode, JobCode
@@ -65,7 +65,7 @@ _STATUS_OF_PEOPLE = {
     "upgrade_required": 426,
     "internal": 500,
 }
-_TEXTS = Path(shared.web.__file__).parent / "texts.toml"
+_TEXTS = Path(shared.texts.__file__).parent / "english.toml"
 _REFUSERS = {"problem", "RefusedError"}
 
 

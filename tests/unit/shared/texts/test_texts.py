@@ -86,7 +86,7 @@ def test_there_are_templates_of_every_room() -> None:
 def test_a_template_asks_for_texts_that_exist(path: Path) -> None:
     for name, begins in names_in_template(path.read_text("utf-8")):
         there = any(one.startswith(name) for one in texts()) if begins else name in texts()
-        assert there, f"{path.name} asks for {name}, which is not in texts.toml"
+        assert there, f"{path.name} asks for {name}, which is not in english.toml"
 
 
 def test_modules_ask_for_texts_that_exist() -> None:
@@ -101,7 +101,7 @@ def test_modules_ask_for_texts_that_exist() -> None:
                 first = call.args[0]
                 if isinstance(first, ast.Constant) and isinstance(first.value, str):
                     assert first.value in texts(), (
-                        f"{path.name} asks for {first.value}, which is not in texts.toml"
+                        f"{path.name} asks for {first.value}, which is not in english.toml"
                     )
 
 
