@@ -16,7 +16,7 @@ from cloud_service.pages.qr import picture_of
 from cloud_service.service.oidc import PREFIX
 from cloud_service.service.refusals import NotSignedInError
 from shared.errors import InputError
-from shared.web.texts import text
+from shared.texts import text
 
 router = page_router()
 _PATH: Final = "/account"

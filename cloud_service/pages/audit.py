@@ -22,7 +22,7 @@ from cloud_service.store.journal import Entry
 from shared.protocol import audit_check
 from shared.protocol.audit_check import Finding
 from shared.protocol.enrolment import fingerprint
-from shared.web.texts import text
+from shared.texts import text
 from shared.wire.base import MAX_INTEGER
 
 router = page_router()

@@ -23,7 +23,7 @@ from cloud_service.pages.browser import safe_path
 from cloud_service.pages.frame import Page, landing, page_of
 from cloud_service.pages.wording import sentence
 from shared.errors import PrivetError
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 _SCRIPTED: Final = "hx-request"
 _MINUTE: Final = 60

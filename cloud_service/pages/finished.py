@@ -17,7 +17,7 @@ from cloud_service.service.permissions import PERMISSIONS, Permission, Role
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.results import Result
 from cloud_service.store.jobs import StoredJob
-from shared.web.texts import text
+from shared.texts import text
 from shared.wire.manifest import Manifest
 
 router = page_router()

@@ -17,7 +17,7 @@ from shared.protocol.audit_check import Finding, Log, check
 from shared.protocol.audit_cross import compare
 from shared.protocol.disclosure_page import ledger_page
 from shared.protocol.enrolment import fingerprint
-from shared.web.texts import text
+from shared.texts import text
 from shared.wire.base import MAX_INTEGER
 
 router = page_router()

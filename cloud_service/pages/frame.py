@@ -30,8 +30,8 @@ from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.refusals import ConflictError, NotSignedInError
 from cloud_service.service.services import Services
 from shared.errors import ErrorCode, PeerError
+from shared.texts import text, texts
 from shared.web.rendering import HEADERS, render
-from shared.web.texts import text, texts
 
 PACKAGE: Final = "cloud_service.pages"
 _NOTICE: Final = "privet-notice"

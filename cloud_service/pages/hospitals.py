@@ -16,7 +16,7 @@ from cloud_service.service.permissions import Permission
 from cloud_service.service.presence import AWAY_SECONDS
 from cloud_service.store.faults import Fault
 from shared.protocol.expiry import NOTICE_SECONDS
-from shared.web.texts import text
+from shared.texts import text
 
 router = page_router()
 

@@ -17,7 +17,7 @@ from cloud_service.service.planning import SECRET_MODES, JobPlan
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan
 from shared.errors import ErrorCode, InputError, PeerError
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 FIELDS: Final = (
     "what",

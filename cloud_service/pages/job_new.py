@@ -44,7 +44,7 @@ from shared.protocol.noise_words import noise_words
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.rng import random_bytes
-from shared.web.texts import text
+from shared.texts import text
 from shared.wire.manifest import Manifest
 
 router = page_router()

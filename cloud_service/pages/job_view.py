@@ -22,7 +22,7 @@ from shared.protocol.noise_words import noise_words
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import Waiting, of_job
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 STORY_LENGTH: Final = 200
 """So many of the newest events are told on the page."""

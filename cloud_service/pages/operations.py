@@ -18,7 +18,7 @@ from cloud_service.service.vitals import Vitals
 from cloud_service.store import schema
 from shared.configuring import effective
 from shared.protocol.expiry import NOTICE_SECONDS
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 router = page_router()
 _OLD_BACKUP_SECONDS: Final = 2 * 86_400

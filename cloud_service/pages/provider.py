@@ -18,7 +18,7 @@ from cloud_service.pages.frame import Page, landing, page_of
 from cloud_service.pages.sign_in import hand_over, sign_in_form
 from cloud_service.service.oidc import OidcSignIn
 from cloud_service.service.refusals import NotSignedInError, UnknownThingError
-from shared.web.texts import text
+from shared.texts import text
 
 router = page_router()
 _FOLLOWING: Final = "privet-following"

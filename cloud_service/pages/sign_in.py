@@ -19,7 +19,7 @@ from cloud_service.service.permissions import Caller
 from cloud_service.service.refusals import NotSignedInError
 from cloud_service.service.sessions import SignedIn
 from cloud_service.service.signing_in import Enrolment
-from shared.web.texts import text
+from shared.texts import text
 
 router = page_router()
 _TEMPLATE: Final = "sign_in.html"

@@ -22,8 +22,8 @@ from cloud_service.store.jobs import StoredJob
 from shared.protocol.contract_words import contract_words
 from shared.protocol.disclosure_page import dossier_page
 from shared.protocol.plain_words import words_of
+from shared.texts import text
 from shared.web.paragraphs import paragraph_of
-from shared.web.texts import text
 
 router = page_router()
 _JOBS: Final = 20

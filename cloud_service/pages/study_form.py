@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from cloud_service.api.study_models import StudyIn
 from cloud_service.pages.typed_schema import Described, from_file, from_lines
 from shared.errors import InputError
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 STEPS: Final = ("question", "records", "hospitals", "mode", "rules", "summary")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {

@@ -15,7 +15,7 @@ from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from shared.errors import InputError, PeerError
 from shared.protocol.plain_words import words_of
-from shared.web.texts import text
+from shared.texts import text
 from shared.wire.study import StudyDocument
 
 router = page_router()

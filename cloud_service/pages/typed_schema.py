@@ -19,9 +19,9 @@ from typing import Any, Final
 from shared.contract.files import contract_of
 from shared.contract.schema import MISSING, schema_of_contract
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.numbers import FixedPoint
 from shared.tree.schema import Attribute, Schema
-from shared.web.texts import text
 
 _NOTE: Final = re.compile(r"\s*\((in order|may be missing)\)\s*$")
 _CUT: Final = re.compile(r"cut at\s+(.+)")

@@ -9,7 +9,7 @@ from cloud_service.pages.job_times import FIRST_ROUND
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.states import CloudState
 from shared.protocol.waiting import of_job
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 GOOD: Final = "good"
 WAIT: Final = "wait"

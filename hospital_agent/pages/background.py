@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from hospital_agent.pages.problems import PageProblem
-from shared.web.texts import text
+from shared.texts import text
 
 _LONGEST_SECONDS: Final = 3600
 _MAX_BYTES: Final = 2**24

@@ -16,7 +16,7 @@ from hospital_agent.people.budgets import budget_document
 from hospital_agent.protection import Protection
 from shared.errors import InputError
 from shared.protocol.waiting import from_document
-from shared.web.texts import text
+from shared.texts import text
 
 _SHOWN_JOBS: Final = 5
 _ALL_PERCENT: Final = 100

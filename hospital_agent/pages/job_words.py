@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.protocol.waiting import from_document
-from shared.web.texts import text
+from shared.texts import text
 
 _KINDS: Final = {
     "awaiting": "wait",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hospital_agent.journal import JobEntry
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hospital_agent.policy import Policy
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hospital_agent.local_api import RefusedError
 from hospital_agent.models.shelf import UnknownModelError
 from hospital_agent.pages.house import page
 from shared.errors import InputError, TemporaryError, kind_and_place
-from shared.web.texts import text
+from shared.texts import text
 
 if TYPE_CHECKING:
     from hospital_agent.pages.house import House

@@ -21,8 +21,8 @@ from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open
 from hospital_agent.people.narrowing import narrower
 from shared.errors import InputError
 from shared.protocol.plain_words import words_of
+from shared.texts import text
 from shared.web.paragraphs import paragraph_of
-from shared.web.texts import text
 from shared.wire.study import ReasonCode
 
 Action = Literal["approve", "decline", "withdraw"]

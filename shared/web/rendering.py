@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from shared.web.texts import text
+from shared.texts import text
 
 ASSETS_PATH: Final = "/assets"
 """Where each program serves `shared/web/static`."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shared.export.naming import branches
 from shared.export.subject import Place, Subject
-from shared.web.texts import text
+from shared.texts import text
 from shared.web.tree_view import condition_words
 
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 from shared.export.naming import branches
 from shared.export.subject import Place, Subject
+from shared.texts import text
 from shared.tree.binary_tests import branch_names
 from shared.tree.model import shown_number
-from shared.web.texts import text
 
 FORMAT: Final = "privet-tree-view/1"
 TABLE_ROWS: Final = 200

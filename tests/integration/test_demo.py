@@ -19,7 +19,7 @@ import httpx
 import psutil
 import pytest
 
-from shared.web.texts import text
+from shared.texts import text
 from tests.support import reference_data
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cloud_service.pages.finished import where_of
-from shared.web.texts import text
+from shared.texts import text
 from tests.support.clinic import SCHEMA
 from tests.support.secret_members import secret_manifest
 

@@ -9,7 +9,7 @@ import cloud_service
 import shared.protocol
 from cloud_service.pages.job_form import PRUNINGS
 from shared.errors import JobCode
-from shared.web.texts import texts
+from shared.texts import texts
 from shared.wire.envelope import MessageType
 from shared.wire.growing import PruningSpec
 

@@ -13,7 +13,7 @@ from hospital_agent.pages.policy_words import rules_in_words
 from hospital_agent.policy import Policy
 from hospital_agent.records.profile.finding import Weight
 from shared.export.files import FILES
-from shared.web.texts import texts
+from shared.texts import texts
 from shared.wire.envelope import MessageType
 from shared.wire.study import ReasonCode
 

@@ -14,7 +14,7 @@ from cloud_service.api.problems import TITLES
 from cloud_service.service.permissions import Permission, Role
 from shared.errors import ErrorCode, JobCode
 from shared.protocol.states import CloudState
-from shared.web.texts import text, texts
+from shared.texts import text, texts
 
 ROOT = Path(__file__).resolve().parents[4]
 ROOMS = (ROOT / "shared" / "web", ROOT / "cloud_service" / "pages", ROOT / "hospital_agent" / "pages")
