@@ -12,7 +12,7 @@ INSTALL = if [ -z "$$PIP_INDEX_URL" ] && ! $(BIN)/python -m pip config list | gr
   else $(PIP) --require-hashes -r $(1); fi
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
   --no-emit-index-url --constraint constraints.txt pyproject.toml
-PACKAGES := shared cloud_service hospital_agent trusted_authority privet
+PACKAGES := shared machine cloud_service hospital_agent trusted_authority privet
 DEMO ?=
 TESTS ?=
 BENCH ?=

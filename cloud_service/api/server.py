@@ -15,8 +15,8 @@ from fastapi import FastAPI
 
 from cloud_service.api.connections import HEADER_BYTES, Door, guarded
 from cloud_service.api.metrics import inner_port
-from cloud_service.api.supervisor import Heartbeat, notify
 from cloud_service.settings import Settings
+from machine.supervisor import Heartbeat, notify
 from shared.errors import InputError
 from shared.wire.relay import MAX_PARCEL_BYTES
 

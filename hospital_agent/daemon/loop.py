@@ -28,13 +28,13 @@ from hospital_agent.daemon.progress import Progress
 from hospital_agent.daemon.remembering import lose, seen
 from hospital_agent.daemon.secret_work import Teller
 from hospital_agent.daemon.studies import StudyDesk
-from hospital_agent.daemon.supervisor import Heartbeat, notify
 from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.journal.contact import note_silence
 from hospital_agent.keyring import Keyring
 from hospital_agent.places import settings_path
 from hospital_agent.settings import load_settings
 from hospital_agent.telemetry import span
+from machine.supervisor import Heartbeat, notify
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError, starting
 from shared.protocol.audit_log import JournalClaim, SignedClaim, sign_claim
 from shared.protocol.envelopes import Sealed, unseal

@@ -309,7 +309,7 @@ def test_every_page_is_provoked_and_every_number_has_a_page() -> None:
     provoked = {case[0] for case in (*CLOUD, *AGENT, *AUTHORITY)} | set(AT_A_TIME) | ELSEWHERE
     assert provoked | NOT_PROVOKED == set(page_titles())
     named = set()
-    for room in ("shared", "cloud_service", "hospital_agent", "trusted_authority"):
+    for room in ("shared", "machine", "cloud_service", "hospital_agent", "trusted_authority"):
         for path in (ROOT / room).rglob("*.py"):
             named |= set(re.findall(r'"([CAT]\d{3})"', path.read_text()))
     assert named == set(page_titles())

@@ -12,14 +12,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from cloud_service.api import supervisor as of_the_cloud
-from hospital_agent.daemon import supervisor as of_an_agent
+from machine import supervisor as told
 from privet.__main__ import run
 from tests.support.clinic import SCHEMA
 from tests.support.programs import Founded, real_federation
 from tests.support.weighted_clinic import write_files
-
-MODULES = [of_the_cloud, of_an_agent]
 
 
 class Listener:
@@ -84,38 +81,35 @@ def test_real_programs(founded_federation: Founded, tmp_path: Path, supervisor: 
             assert run(["cloud", "health", str(federation.folder / "cloud")]) == 5
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_an_abstract_socket(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
+def test_an_abstract_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"privet-test-{os.getpid()}"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind(f"\0{name}")
         monkeypatch.setenv("NOTIFY_SOCKET", f"@{name}")
-        module.notify("READY=1", "STATUS=x")  # type: ignore[attr-defined]
+        told.notify("READY=1", "STATUS=x")
         assert listening.recv(100) == b"READY=1\nSTATUS=x"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_without_a_supervisor_nothing_happens(monkeypatch: pytest.MonkeyPatch, module: object) -> None:
+def test_without_a_supervisor_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    module.notify("READY=1")  # type: ignore[attr-defined]
+    told.notify("READY=1")
     monkeypatch.setenv("NOTIFY_SOCKET", "/nowhere/at/all")
-    module.notify("READY=1")  # type: ignore[attr-defined]
+    told.notify("READY=1")
 
 
-@pytest.mark.parametrize("module", MODULES)
 def test_a_heart_beats_no_more_often_than_it_must(
-    monkeypatch: pytest.MonkeyPatch, supervisor: Listener, module: object
+    monkeypatch: pytest.MonkeyPatch, supervisor: Listener
 ) -> None:
     monkeypatch.delenv("WATCHDOG_USEC", raising=False)
-    module.Heartbeat().beat()  # type: ignore[attr-defined]
+    told.Heartbeat().beat()
     monkeypatch.setenv("WATCHDOG_USEC", "30000000")
     now = [100.0]
     with pytest.MonkeyPatch.context() as clock:
-        clock.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
-        heart = module.Heartbeat()  # type: ignore[attr-defined]
+        clock.setattr(told, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        heart = told.Heartbeat()
         for _ in range(3):
             heart.beat()
         now[0] += 10.0
         heart.beat()
-    module.notify("STOPPING=1")  # type: ignore[attr-defined]
+    told.notify("STOPPING=1")
     assert supervisor.until("STOPPING=1") == ["WATCHDOG=1", "WATCHDOG=1", "STOPPING=1"]

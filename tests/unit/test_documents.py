@@ -42,7 +42,7 @@ def test_every_decryption_and_unwrap_has_its_row() -> None:
     pattern = re.compile(r"\.(?:decrypt|unwrap)\(|unwrap_nonce\(")
     callers = {
         path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-        for room in ("shared/secure_tree", "shared/protocol", "cloud_service", "hospital_agent")
+        for room in ("shared/secure_tree", "shared/protocol", "machine", "cloud_service", "hospital_agent")
         for path in (ROOT / room).rglob("*.py")
         if pattern.search(path.read_text())
     }

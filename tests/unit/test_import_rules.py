@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("shared", "cloud_service", "hospital_agent", "trusted_authority", "privet")
+PACKAGES = ("shared", "machine", "cloud_service", "hospital_agent", "trusted_authority", "privet")
 
 PLANTED = [
     ("shared/wire/base.py", "import hospital_agent", "programs"),
@@ -20,6 +20,10 @@ PLANTED = [
     ("shared/crypto/paillier.py", "import shared.tree", "rooms of shared"),
     ("shared/rng.py", "import shared.wire.base", "rooms of shared"),
     ("shared/helpers.py", "", "rooms of shared"),
+    ("machine/supervisor.py", "import cloud_service.settings", "programs"),
+    ("machine/misc.py", "", "rooms of the machine"),
+    ("machine/supervisor.py", "import shared.protocol.tracing", "the machine knows no protocol"),
+    ("machine/supervisor.py", "import httpx", "one door from the hospital to the network"),
     ("cloud_service/store/__init__.py", "import cloud_service.api", "rooms of the cloud"),
     ("cloud_service/misc.py", "", "rooms of the cloud"),
     ("hospital_agent/misc.py", "", "rooms of the hospital"),
