@@ -27,4 +27,10 @@ Folder = Annotated[
     ),
 ]
 JobPrefix = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or its beginning.")]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL", help="A name such as study:ID, a model's id or its beginning, or `latest`."
+    ),
+]
 ModelPrefix = Annotated[str, typer.Argument(metavar="MODEL", help="A model's id, or its beginning.")]

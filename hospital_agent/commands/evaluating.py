@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hospital_agent.commands.arguments import Folder
-from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.commands.predicting import open_model, open_shelf
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -78,7 +78,7 @@ def evaluate(
         str | None,
         typer.Argument(
             metavar="[MODEL]",
-            help="A model's id or its beginning; without it, the newest whose tree is here.",
+            help="A name, a model's id or its beginning; without it, the newest whose tree is here.",
         ),
     ] = None,
     file: Annotated[
@@ -104,11 +104,7 @@ def evaluate(
     if model is not None and file is not None:
         raise InputError("give either a model or --file", where="evaluate")
     settings, shelf = load_settings(folder), open_shelf(folder)
-    asked = (
-        read_foreign(file, shelf.root)
-        if file is not None
-        else shelf.get(shelf.newest() if model is None else shelf.find(model))
-    )
+    asked = read_foreign(file, shelf.root) if file is not None else open_model(folder, model)
     document = judged_here(
         folder, settings, asked, None if records is None else records.value, own_tree=own_tree
     )

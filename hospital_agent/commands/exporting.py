@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.commands.predicting import contract_in, open_shelf
+from hospital_agent.commands.arguments import Folder, ModelArgument
+from hospital_agent.commands.predicting import contract_in, open_model
 from hospital_agent.files import write_new
 from shared.export import FormatName
 from shared.reports import Report
@@ -17,7 +17,7 @@ from shared.reports import Report
 
 def export(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     form: Annotated[FormatName, typer.Option("--format", help="The form to write.")],
     output: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The file to write; it must not exist.")
@@ -27,8 +27,7 @@ def export(
     from hospital_agent.models.subjects import subject_of
     from shared.export.formats import FORMATS, reading_of, render
 
-    shelf = open_shelf(folder)
-    found = shelf.get(shelf.find(model))
+    found = open_model(folder, model)
     subject = subject_of(found, version("privet"), contract_in(folder, found.manifest.study))
     content = render(subject, form)
     write_new(output, content)

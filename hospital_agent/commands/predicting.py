@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.arguments import Folder, ModelArgument
 from shared.errors import InputError
 from shared.reports import Report
 from shared.wire.exact_json import RepeatedNameError, read_exact
 
 if TYPE_CHECKING:
-    from hospital_agent.models import Record, Shelf
+    from hospital_agent.models import Model, Record, Shelf
     from shared.contract.asking import AskedReader
     from shared.wire.contract import DataContract
     from shared.wire.fhir_mapping import FhirMapping
@@ -47,7 +47,7 @@ def _size(model: dict[str, Any]) -> str:
 @models.command()
 def show(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     importance: Annotated[
         bool,
         typer.Option("--importance", help="Also how much each attribute told, from the counts of the tree."),
@@ -56,8 +56,7 @@ def show(
     """One tree, drawn, with where it came from."""
     from hospital_agent.models import description
 
-    shelf = open_shelf(folder)
-    document = description(shelf.get(shelf.find(model)))
+    document = description(open_model(folder, model))
     sha256 = document["tree_sha256"]
     head = (
         f"Study {document['study']}: {document['question']}\n"
@@ -90,7 +89,7 @@ def _importance_text(document: dict[str, Any]) -> str:
 @models.command()
 def export(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     to: Annotated[
         Path,
         typer.Option("--out", "--to", "-o", metavar="FILE", help="The file to write; it must not exist."),
@@ -98,30 +97,11 @@ def export(
 ) -> Report:
     """Copy a model's signed file, with its proofs, to another place."""
     shelf = open_shelf(folder)
-    job = shelf.find(model)
-    shelf.get(job)
+    job = open_model(folder, model).id
     if to.exists():
         raise InputError("it exists already", where=str(to), remedy="Name another file.")
     shutil.copyfile(shelf.path_of(job), to)
     return Report({"model": job, "file": str(to)}, f"Model {job} is written to {to}.")
-
-
-@models.command()
-def remove(folder: Folder, model: ModelPrefix) -> Report:
-    """Delete a model from this hospital; one that answers under a name stays until the name does not need it."""
-    from hospital_agent.models.names import Names
-
-    shelf = open_shelf(folder)
-    job = shelf.find(model)
-    names = Names(folder, time.time).pointing_to(job)
-    if names:
-        raise InputError(
-            f"it answers under {', '.join(names)}",
-            where=f"model {job}",
-            remedy="First let another answer: privet agent models pin, rollback or unpin.",
-        )
-    shelf.remove(job)
-    return Report({"model": job, "removed": True}, f"Model {job} is removed.")
 
 
 def predict(
@@ -129,7 +109,7 @@ def predict(
     model: Annotated[
         str | None,
         typer.Option(
-            help="A name, or a model's id or its beginning; without it, the newest whose tree is here."
+            help="A name such as study:ID, a model's id or its beginning; without it, the newest whose tree is here."
         ),
     ] = None,
     values: Annotated[
@@ -141,15 +121,11 @@ def predict(
 ) -> Report:
     """Answer for one record (--set, several times) or for a file of them."""
     from hospital_agent.models import Answers
-    from hospital_agent.models.names import Names
 
     if bool(values) == (file is not None):
         raise InputError("give either --set NAME=VALUE or --file FILE", where="predict")
     records = _from_file(file) if file is not None else [_from_words(values or [])]
-    shelf = open_shelf(folder)
-    pinned = None if model is None else Names(folder, time.time).read().names.get(model)
-    wanted = model if pinned is None else pinned.now.model
-    found = shelf.get(shelf.newest() if wanted is None else shelf.find(wanted))
+    found = open_model(folder, model)
     answers = Answers.of(found, readers_in(folder)(found.manifest.study))
     records = [answers.as_study(record) for record in records]
     ignored: list[str] = []
@@ -211,6 +187,17 @@ def open_shelf(folder: Path) -> Shelf:
     load_settings(folder)
     ring = Keyring.open(folder)
     return shelf_of(folder, ring.identity.public, ring.hospital_trust().root)
+
+
+def open_model(folder: Path, wanted: str | None) -> Model:
+    """The model that is meant, verified. Args: wanted: a name, an id or its beginning, or `latest`; None: the newest.
+
+    Raises: InputError: no such model, several, or it was altered.
+    """
+    from hospital_agent.models.finding import model_meant
+    from hospital_agent.models.names import Names
+
+    return model_meant(open_shelf(folder), Names(folder, time.time).read(), wanted)
 
 
 def _from_words(words: list[str]) -> Record:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.commands.predicting import contract_in, open_shelf
+from hospital_agent.commands.arguments import Folder, ModelArgument
+from hospital_agent.commands.predicting import contract_in, open_model
 from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.export import FormatName
@@ -29,7 +29,7 @@ class MethodName(StrEnum):
 
 def prune(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     evaluation: Annotated[
         str,
         typer.Option(
@@ -58,9 +58,9 @@ def prune(
 
     if (form is None) != (output is None):
         raise InputError("give --format and --out together, or neither", where="prune")
-    shelf, ring = open_shelf(folder), Keyring.open(folder)
+    asked, ring = open_model(folder, model), Keyring.open(folder)
     cabinet = cabinet_of(folder, ring.identity.public, ring.hospital_trust().root)
-    found = prune_model(shelf.get(shelf.find(model)), cabinet.get(cabinet.find(evaluation)), method.value)
+    found = prune_model(asked, cabinet.get(cabinet.find(evaluation)), method.value)
     document = _document(found, method.value)
     if output is not None and form is not None:
         document |= {"file": str(output), "format": form, "bytes": _write(folder, found, form, output)}

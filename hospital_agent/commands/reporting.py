@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hospital_agent.commands.arguments import Folder, ModelPrefix
-from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.commands.arguments import Folder, ModelArgument
+from hospital_agent.commands.predicting import open_model, open_shelf
 from hospital_agent.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
@@ -23,7 +23,7 @@ _PERCENT = 100
 
 def report(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     evaluation: Annotated[
         list[str] | None,
         typer.Option(
@@ -93,7 +93,7 @@ def report(
     from shared.evaluation.report_page import report_page
 
     shelf = open_shelf(folder)
-    found = shelf.get(shelf.find(model))
+    found = open_model(folder, model)
     confidence = Confidence(level / _PERCENT, "clopper-pearson" if clopper_pearson else "wilson")
     costs = [Costs.parse(text) for text in cost or []]
     choices = Choices(None if exact else floor or DEFAULT_FLOOR, with_tree, confidence, costs)

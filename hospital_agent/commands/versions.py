@@ -1,4 +1,6 @@
-"""`models pin`, `canary`, `promote`, `rollback`, `history`, `names`, `describe`, `card`, `drift`; `predictions log`.
+"""`models remove`, `pin`, `canary`, `promote`, `rollback`, `history`, `names`, `describe`, `card`, `drift`.
+
+Also `predictions log`.
 
 Which version answers under a name is changed here, by a person of this hospital; a running agent notices at once.
 """
@@ -16,81 +18,60 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hospital_agent.commands.arguments import Folder, ModelPrefix
+from hospital_agent.commands.arguments import Folder, ModelArgument, ModelPrefix
 from hospital_agent.commands.predicting import models, open_shelf
-from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
     from hospital_agent.local_api import Desk
     from hospital_agent.models.names import Change, Name
+    from hospital_agent.people.naming import Naming
 
 _SHOWN: int = 20
 _MOST_SHOWN: int = 100_000
 NameArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="A name such as study:ID, or one that this hospital chooses.")
 ]
-Asked = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A name, a model's id or its beginning, or `latest`.")
-]
 predictions = typer.Typer(help="What was asked of the models here.", no_args_is_help=True)
 
 
 @models.command()
-def pin(folder: Folder, name: NameArgument, model: ModelPrefix) -> Report:
+def remove(folder: Folder, model: ModelPrefix) -> Report:
+    """Delete a model from this hospital; one that answers under a name stays until the name does not need it."""
+    naming = naming_in(folder)
+    job = naming.shelf.find(model)
+    naming.remove(job)
+    return Report({"model": job, "removed": True}, f"Model {job} is removed.")
+
+
+@models.command()
+def pin(folder: Folder, name: NameArgument, model: ModelArgument) -> Report:
     """Let one model answer under a name, until you change it; a trial under that name ends."""
-    return _changed(folder, name, "pinned", model=_held(folder, model))
+    return _told(folder, naming_in(folder).pin(name, model), "pinned")
 
 
 @models.command()
 def canary(
     folder: Folder,
     name: NameArgument,
-    model: ModelPrefix,
+    model: ModelArgument,
     share: Annotated[str, typer.Option(help="Of requests that the candidate answers: 0.1 or 10%.")] = "0.1",
 ) -> Report:
     """Put a candidate on trial: it answers a share of the requests, and both are compared on all of them."""
-    from hospital_agent.models.names import Names, check_share
-
-    candidate, checked = _held(folder, model), check_share(share)
-    now = Names(folder, time.time).find(name).now
-    if candidate == now.model:
-        raise InputError("that model answers already", where=f"name {name}", remedy="Name another model.")
-    _same_question(folder, now.model, candidate)
-    return _changed(folder, name, "canary", model=now.model, candidate=candidate, share=checked)
+    return _told(folder, naming_in(folder).try_out(name, model, share), "canary")
 
 
 @models.command()
 def promote(folder: Folder, name: NameArgument) -> Report:
     """Let the candidate answer everything from now on; `rollback` takes it back."""
-    from hospital_agent.models.names import Names
-
-    now = Names(folder, time.time).find(name).now
-    if now.candidate is None:
-        raise InputError(
-            "no candidate is on trial",
-            where=f"name {name}",
-            remedy="Begin with `privet agent models canary`.",
-        )
-    return _changed(folder, name, "promoted", model=_held(folder, now.candidate))
+    return _told(folder, naming_in(folder).promote(name), "promoted")
 
 
 @models.command()
 def rollback(folder: Folder, name: NameArgument) -> Report:
     """End the trial if one runs; else let the model answer again that did before this one."""
-    from hospital_agent.models.names import Names
-
-    known = Names(folder, time.time).find(name)
-    if known.now.candidate is not None:
-        return _changed(folder, name, "trial ended", model=known.now.model)
-    before = known.before
-    if before is None:
-        raise InputError(
-            "no other model was pinned before",
-            where=f"name {name}",
-            remedy="See `privet agent models history`; `pin` lets any model answer.",
-        )
-    return _changed(folder, name, "rolled back", model=_held(folder, before.model))
+    changed = naming_in(folder).roll_back(name)
+    return _told(folder, changed, changed.now.act)
 
 
 @models.command()
@@ -117,19 +98,14 @@ def list_names(folder: Folder) -> Report:
 @models.command()
 def unpin(folder: Folder, name: NameArgument) -> Report:
     """Remove a name. `study:ID` then means the newest model of that study again."""
-    from hospital_agent.models.names import Names
-
-    names = Names(folder, time.time)
-    now = names.find(name).now
-    names.drop(name)
-    _record(folder, "model_unpinned", name=name, model=now.model)
-    return Report({"name": name, "removed": True}, f"Name {name} is removed; model {now.model} stays.")
+    model = naming_in(folder).unpin(name)
+    return Report({"name": name, "removed": True}, f"Name {name} is removed; model {model} stays.")
 
 
 @models.command()
 def describe(
     folder: Folder,
-    model: ModelPrefix,
+    model: ModelArgument,
     intended_use: Annotated[
         str,
         typer.Option(
@@ -138,14 +114,7 @@ def describe(
     ],
 ) -> Report:
     """Say in this hospital's words what a model is for, and what not."""
-    from hospital_agent.models.names import Names
-
-    text = " ".join(intended_use.split())
-    if len(text) > 1000 or not text.isprintable():
-        raise InputError("expected up to 1000 printable characters", where="--intended-use")
-    held = _held(folder, model)
-    Names(folder, time.time).describe(held, text)
-    _record(folder, "model_described", model=held)
+    held, text = naming_in(folder).describe(model, intended_use)
     return Report(
         {"model": held, "intended_use": text}, f"Model {held}: {text or 'no words of this hospital'}"
     )
@@ -154,7 +123,7 @@ def describe(
 @models.command()
 def card(
     folder: Folder,
-    model: Asked,
+    model: ModelArgument,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write Markdown here; the file must not exist.")
     ] = None,
@@ -173,7 +142,7 @@ def card(
 @models.command()
 def drift(
     folder: Folder,
-    model: Asked,
+    model: ModelArgument,
     restart: Annotated[bool, typer.Option("--restart", help="Count anew from now on.")] = False,
 ) -> Report:
     """What a model was asked against what it was trained on: counters by attribute, as of some seconds ago."""
@@ -188,7 +157,7 @@ def drift(
     gauges = [found["classes"], *found["attributes"]]
     width = max(len(gauge["name"]) for gauge in gauges)
     lines = [
-        f"Model {found['model'][:8]}: {found['records']} records since {_moment(found['since'])}: {found['state']}"
+        f"Model {found['model'][:8]}: {_records(found['records'])} since {_moment(found['since'])}: {found['state']}"
     ]
     for gauge in gauges:
         index = (
@@ -218,29 +187,18 @@ def show_log(
     return Report({"predictions": entries}, "\n".join(lines) or "Nothing was asked here yet.")
 
 
-def _changed(
-    folder: Path, name: str, act: str, *, model: str, candidate: str | None = None, share: str = "0"
-) -> Report:
-    """Keep a change with who made it, in the names and in the audit chain."""
-    from hospital_agent.models.names import Change, Names, check_name
+def naming_in(folder: Path) -> Naming:
+    """Whoever runs the command, at the names of the models in a folder."""
+    from hospital_agent.people.naming import Naming
 
-    check_name(name)
-    shelf = open_shelf(folder)
-    tree = str(shelf.get(model).tree_sha256)
-    tried = None if candidate is None else str(shelf.get(candidate).tree_sha256)
-    change = Change(int(time.time()), _person(), act, model, tree, candidate, share, tried)
-    changed = Names(folder, time.time).change(name, change)
-    _record(
-        folder, f"model_{act.replace(' ', '_')}", name=name, model=model, tree_sha256=tree, candidate=candidate,
-        share=share, by=change.by,
-    )  # fmt: skip
-    return Report(changed.document() | {"act": act}, _told(folder, changed))
+    return Naming(folder, open_shelf(folder), _person())
 
 
-def _told(folder: Path, known: Name) -> str:
+def _told(folder: Path, known: Name, act: str) -> Report:
     can_go_back = known.before is not None or known.now.candidate is not None
     undo = "rollback" if can_go_back else "unpin"
-    return f"{known.name}: {_pointing(known.now)}. Undo: privet agent models {undo} {folder} {known.name}"
+    text = f"{known.name}: {_pointing(known.now)}. Undo: privet agent models {undo} {folder} {known.name}"
+    return Report(known.document() | {"act": act}, text)
 
 
 def _pointing(change: Change) -> str:
@@ -258,29 +216,9 @@ def _name_lines(entry: dict[str, Any]) -> list[str]:
         lines.append(f"  candidate {candidate['model'][:8]} answers a share of {candidate['share']}")
     if trial is not None and trial["records"]:
         lines.append(
-            f"  of {trial['records']} records both were asked about, they differ in {trial['differ']}"
+            f"  of {_records(trial['records'])} both were asked about, they differ in {trial['differ']}"
         )
     return lines
-
-
-def _held(folder: Path, prefix: str) -> str:
-    """The id of a model whose tree is here. Raises: InputError."""
-    shelf = open_shelf(folder)
-    found = shelf.get(shelf.find(prefix))
-    _ = found.shown_tree
-    return found.id
-
-
-def _same_question(folder: Path, champion: str, candidate: str) -> None:
-    """Raises: InputError: two models that predict other classes, or another thing altogether."""
-    shelf = open_shelf(folder)
-    one, other = shelf.get(champion).schema, shelf.get(candidate).schema
-    if (one.class_name, one.classes) != (other.class_name, other.classes):
-        raise InputError(
-            "the candidate predicts something else than the model that answers",
-            where=f"model {candidate}",
-            remedy="Pin it under a name of its own.",
-        )
 
 
 def _desk(folder: Path) -> Desk:
@@ -302,6 +240,10 @@ def _person() -> str:
     with suppress(KeyError):
         return pwd.getpwuid(os.getuid()).pw_name
     return f"uid {os.getuid()}"
+
+
+def _records(number: int) -> str:
+    return "1 record" if number == 1 else f"{number} records"
 
 
 def _moment(seconds: float) -> str:

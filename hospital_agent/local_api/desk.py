@@ -20,14 +20,14 @@ from hospital_agent.local_api.secret_desk import SecretDesk, question_document
 from hospital_agent.models import Answers, Record, description, summary
 from hospital_agent.models.card import NO_WORDS, card_of
 from hospital_agent.models.counters import Counters
-from hospital_agent.models.names import STUDY_PREFIX, Change, Names, Standing
+from hospital_agent.models.finding import cannot_answer, check_pinned
+from hospital_agent.models.names import LATEST, STUDY_PREFIX, Change, Names, Standing
 from hospital_agent.models.predictions_log import PredictionsLog
 from hospital_agent.models.questions import Question
 from hospital_agent.models.watching import Watch, worst
 from shared.errors import InputError
 from shared.tree.answering import Answer
 
-LATEST: Final = "latest"
 _STATES_SECONDS: Final = 10.0
 _ONLY: Final = "only"
 
@@ -258,18 +258,8 @@ class Desk:
         try:
             answers = self.library.answers(model)
         except InputError as error:
-            raise InputError(
-                f"the model that was pinned cannot answer: {error}",
-                where=f"name {name}",
-                remedy="Bring it back, or let another answer: privet agent models rollback DIR NAME, or pin.",
-            ) from None
-        pinned = now.tree_sha256 if model == now.model else now.candidate_sha256
-        if pinned is not None and answers.head["tree_sha256"] != pinned:
-            raise InputError(
-                "the model is not the one that was pinned: its tree has another hash",
-                where=f"name {name}",
-                remedy="Restore the model from a backup, or pin it again after you have looked at it.",
-            )
+            raise cannot_answer(name, error) from None
+        check_pinned(name, now, model, answers.head["tree_sha256"])
         return answers
 
     def _note(self, caller: str, answers: Answers, tree_sha256: str | None, role: str, records: int) -> None:

@@ -9,10 +9,10 @@ from typing import Final
 
 from hospital_agent.models import Answers, Shelf
 from hospital_agent.models.card import evaluation_of
+from hospital_agent.models.finding import no_model_of
 from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import Cabinet, TallyResult
 from shared.contract.asking import AskedReader
-from shared.errors import InputError
 
 _MOST_STUDIES: Final = 1000
 
@@ -69,11 +69,7 @@ class Library:
                 return found
         if study is None:
             self.shelf.newest()  # says what is missing
-        raise InputError(
-            "this hospital has no model with a tree of that study",
-            where=f"study {study}",
-            remedy="See `privet agent models list DIR`.",
-        )
+        raise no_model_of(study)
 
     def evaluations(self, model: Model) -> list[dict[str, object]]:
         """What evaluation jobs have opened about a model, oldest first; none of one whose tree is not here."""

@@ -32,7 +32,8 @@ _MOST_NAMES: Final = 256
 _KEY_BYTES: Final = 32
 _NAME: Final = re.compile(r"study:[a-z0-9][a-z0-9-]{0,63}|[a-z0-9][a-z0-9-]{0,63}")
 _LIKE_AN_ID: Final = re.compile(r"[0-9a-f]+")
-_RESERVED: Final = "latest"
+LATEST: Final = "latest"
+"""The newest model; no name of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Standing:
 
 def check_name(name: str) -> str:
     """A name that can be told from an id. Raises: InputError."""
-    if not _NAME.fullmatch(name) or name == _RESERVED or _LIKE_AN_ID.fullmatch(name):
+    if not _NAME.fullmatch(name) or name == LATEST or _LIKE_AN_ID.fullmatch(name):
         raise InputError(
             "no name of a model",
             where=name[:80],
