@@ -206,6 +206,10 @@ def _other_parties(document: StudyDocument, manifest: Manifest) -> str | None:
             document.max_records is not None and secret.max_records > document.max_records,
             "The job takes more records than the study allows.",
         ),
+        (
+            secret.asked is not None and document.asking is None,
+            "The job lets a hospital ask the tree by itself.",
+        ),
     ]
     text = next((text for broken, text in wrong if broken), None)
     return text if text is None or "study" in text else f"{text[:-1]}, which the study does not allow."

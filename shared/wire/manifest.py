@@ -275,6 +275,10 @@ class Manifest(WireModel):
         wrong: list[tuple[bool, str]] = [
             (bool(strangers), "compute and result parties must be invited"),
             (self.criterion != SECRET_CRITERIA.get(self.profile), "criterion: not the one of this profile"),
+            (
+                secret.asked is not None and secret.asked.ask.study != self.study,
+                "asked: the wish is about another study",
+            ),
             (not fixed_rules, "a secret job has max_shrinks 0, skip_known false and disclosure class"),
             (
                 self.publish_tree and (secret.result != "open" or secret.result_parties is not None),

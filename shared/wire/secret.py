@@ -10,7 +10,8 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.wire.base import Count, DecimalText, Hex16, Hex32, Hex64, Id, WireModel
+from shared.wire.asking import Ask, AttestedAsk
+from shared.wire.base import Count, DecimalText, Hex16, Hex32, Hex64, Id, WireModel, is_absent
 
 COMPUTE_PARTIES: Final = 3
 MAX_RECORDS: Final = 2**24 - 2
@@ -38,7 +39,8 @@ class SecretSpec(WireModel):
     `compute_parties`: P0, P1, P2 in the order of the ring. `result`: `open`: the tree (of `predict`: the classes) is
     opened to the result parties; `shared`: nobody learns it, the compute parties keep it shared. `result_parties`: None
     for every member. `open_empty`: mode I also opens whether a node is empty, as the thesis does. `max_records`: most
-    records of all members together. `model`: for `predict`, the job whose shared tree is asked.
+    records of all members together. `model`: for `predict`, the job whose shared tree is asked. `asked`: the wish of
+    the hospital that asks by itself; None where a person at the cloud began the job.
     """
 
     compute_parties: Annotated[list[Id], Field(min_length=COMPUTE_PARTIES, max_length=COMPUTE_PARTIES)]
@@ -49,6 +51,7 @@ class SecretSpec(WireModel):
     grid: Annotated[list[GridSpec], Field(max_length=1024, default_factory=list)]
     max_records: Annotated[int, Field(ge=1, le=MAX_RECORDS)] = DEFAULT_RECORDS
     model: Hex16 | None = None
+    asked: Annotated[AttestedAsk | None, Field(exclude_if=is_absent)] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -62,7 +65,13 @@ class SecretSpec(WireModel):
             raise ValueError("result: shared is for a tree in training, and has no result_parties")
         if [entry.attribute for entry in self.grid] != sorted({entry.attribute for entry in self.grid}):
             raise ValueError("grid: expected each attribute once, in order")
+        if self.asked is not None and not self._is_what_was_asked(self.asked.ask):
+            raise ValueError("asked: expected the tree, the hospital and the number of records of the wish")
         return self
+
+    def _is_what_was_asked(self, ask: Ask) -> bool:
+        asked = (self.purpose, self.model, self.result_parties, self.max_records)
+        return asked == ("predict", ask.model, [ask.hospital], ask.records)
 
     def receives(self, agent: str) -> bool:
         """Whether the result is opened to this member."""

@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from shared.wire.asking import AskingRules
 from shared.wire.base import Base64Url, Count, Hex32, Hex64, Id, WireModel, is_absent
 from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
@@ -54,7 +55,8 @@ class StudyDocument(WireModel):
     `start` "approved": no job before every invited hospital has approved. `contract`: how each hospital's texts become
     the schema's values; the schema is the one it stands for (`shared.contract.schema`). `fhir`: how resources of
     clinical systems become records that its trees are asked with. `tallies`: what jobs may count besides growing trees;
-    None for nothing. Times: Unix seconds.
+    None for nothing. `asking`: how often each hospital may ask a shared tree by itself; None for never. Such questions
+    are counted apart from `max_jobs`. Times: Unix seconds.
     """
 
     v: Literal[1] = 1
@@ -90,6 +92,7 @@ class StudyDocument(WireModel):
     contract: Annotated[DataContract | None, Field(exclude_if=is_absent)] = None
     fhir: Annotated[FhirMapping | None, Field(exclude_if=is_absent)] = None
     tallies: Annotated[list[TallyKind] | None, Field(min_length=1, exclude_if=is_absent)] = None
+    asking: Annotated[AskingRules | None, Field(exclude_if=is_absent)] = None
     created: Moment
     expires: Moment
 
@@ -133,6 +136,10 @@ class StudyDocument(WireModel):
             (
                 self.noise is not None and self.profiles != ["hardened"],
                 "noise: only profile hardened adds noise, so profiles must name no other",
+            ),
+            (
+                self.asking is not None and not (self.shared_result and "secret-gainratio" in self.profiles),
+                "asking: trees that stay shared need profile secret-gainratio and shared_result",
             ),
         ]
         reason = next((text for broken, text in wrong if broken), None)
