@@ -24,7 +24,7 @@ from cloud_service.service.requests import Request
 from cloud_service.service.results import Results
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import tally_rules
-from cloud_service.service.terms import Terms, terms_of
+from cloud_service.service.terms import Terms, note_asked, terms_of
 from cloud_service.settings import Settings
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
@@ -95,6 +95,7 @@ class Jobs:
                 step = coordinator.create(planned.manifest, planned.certificates, now)
                 stored = StoredJob(step.job, StudyId(study.id), 0, now, None, None)
                 jobs.add(connection, stored)
+                note_asked(connection, planned.manifest)
                 recorder = Recorder(self.database, connection, stored, self.keys.identity, now)
                 recorder.take(step)
                 news, job = recorder.finish(), planned.manifest.job
@@ -138,7 +139,8 @@ class Jobs:
     def _planned(
         self, connection: Connection, study: StudyView, plan: JobPlan, now: int, changes: Mapping[str, Any]
     ) -> _Planned:
-        terms = terms_of(connection, study.id, now)
+        asked = plan.secret.asked
+        terms = terms_of(connection, study.id, now, None if asked is None else asked.ask)
         if terms is not None:
             plan = terms.fit(plan)
             terms.check_invited(plan.invited or ())

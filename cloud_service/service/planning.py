@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan, TallyPlan
 from shared.errors import InputError
+from shared.wire.asking import AttestedAsk
 from shared.wire.base import describe
 from shared.wire.growing import PruningSpec
 from shared.wire.manifest import (
@@ -37,7 +38,9 @@ SECRET_MODES: Final[Mapping[str, Mode]] = {profile: mode for mode, profile in SE
 class SecretPlan:
     """What a person asks of a secret job. `compute_parties`: None for the first three of the invited.
 
-    `grid`: steps by attribute name. The rest are those of the manifest's block of the same names.
+    `grid`: steps by attribute name. `asked`: the wish of the hospital that asks by itself; the same question again may
+    be signed at another time, so it is no part of what a request is known by. The rest are those of the manifest's
+    block of the same names.
     """
 
     compute_parties: Sequence[str] | None = None
@@ -48,6 +51,7 @@ class SecretPlan:
     grid: Mapping[str, str] = field(default_factory=dict)
     max_records: int = DEFAULT_RECORDS
     model: str | None = None
+    asked: AttestedAsk | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,7 @@ def secret_spec(study: StudyView, plan: SecretPlan, invited: Sequence[str]) -> S
             grid=sorted(grid, key=lambda entry: entry.attribute),
             max_records=plan.max_records,
             model=plan.model,
+            asked=plan.asked,
         )
     except ValidationError as error:
         raise InputError(describe(error), where="secret", remedy="Change the job's rules.") from None

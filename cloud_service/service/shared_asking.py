@@ -1,13 +1,13 @@
 """A hospital asks a tree that stays shared, by its own agent: a job of purpose `predict` for it alone.
 
-Only where the operator has allowed it (`agents_may_ask`): who may ask without end can rebuild a tree from its answers.
-Every agent of such a job decides about it by its own policy, as about any other, and the log of acts says who asked.
+Only where the operator has switched it on (`agents_may_ask`) and the study's document says how often: who may ask
+without end can rebuild a tree from its answers. The signed wish stands in the job's manifest. So every agent of such a
+job counts it too, and decides by its own policy, as about any other; the log of acts says who asked.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from cloud_service.service.governance import Governance
 from cloud_service.service.jobs import Jobs
@@ -20,11 +20,9 @@ from cloud_service.store import planning
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, PeerError
 from shared.ids import AgentId
-from shared.protocol.asking import verify_ask
+from shared.protocol.asking import DAY_SECONDS, attest_ask, verify_ask
 from shared.protocol.participation import schema_of
-from shared.wire.asking import SignedAsk
-
-_DAY_SECONDS: Final = 86_400
+from shared.wire.asking import AttestedAsk, SignedAsk
 
 
 def ask_shared(
@@ -33,8 +31,8 @@ def ask_shared(
     """The job that answers; the same question again starts no second one.
 
     Raises: PeerError: `malformed`: about another study than the address names; `roster_mismatch`: no shared tree of
-        this study was grown with the hospital; `policy_profile`: not allowed here, or no more today; `unknown_agent`;
-        `bad_signature`.
+        this study was grown with the hospital; `policy_profile`: not allowed here or by the study, or no more;
+        `unknown_agent`; `bad_signature`.
         InputError, ConflictError: as `Jobs.start`. RateLimitedError.
     """
     now = governance.clock()
@@ -51,17 +49,24 @@ def ask_shared(
             ErrorCode.POLICY_PROFILE,
             "this cloud lets no hospital ask shared trees by itself (setting agents_may_ask); ask the coordinator",
         )
-    plan = _plan(_grown(results, ask.model, study, agent), agent)
+    done, view = _grown(results, ask.model, study, agent), studies.get(study)
+    if view.document is None or view.document.asking is None:
+        raise PeerError(
+            ErrorCode.POLICY_PROFILE,
+            "the study's document lets no hospital ask a shared tree by itself; ask the coordinator to start the job, "
+            "or for a study that allows it",
+        )
+    plan = _plan(done, attest_ask(signed, certificate.der))
     _check_day(jobs, Request.of(agent, ask.question, study, plan), now)
-    return jobs.start(studies.get(study), plan, actor=agent, key=ask.question).stored.job.manifest.job
+    return jobs.start(view, plan, actor=agent, key=ask.question).stored.job.manifest.job
 
 
 def _check_day(jobs: Jobs, request: Request, now: int) -> None:
-    """Let no hospital use up a study, whose jobs are bounded. Raises: PeerError: `policy_profile`."""
+    """Let no hospital keep the others' machines busy, in all studies together. Raises: PeerError: `policy_profile`."""
     most = jobs.settings.limits.asked_jobs_per_day
     with jobs.database.read() as connection:
         is_known = request.job(connection) is not None
-        asked = planning.count_requests(connection, request.actor, now - _DAY_SECONDS)
+        asked = planning.count_requests(connection, request.actor, now - DAY_SECONDS)
     if not is_known and asked >= most:
         raise PeerError(
             ErrorCode.POLICY_PROFILE,
@@ -86,9 +91,9 @@ def _grown(results: Results, model: str, study: str, agent: AgentId) -> StoredJo
     return done
 
 
-def _plan(done: StoredJob, agent: AgentId) -> JobPlan:
+def _plan(done: StoredJob, asked: AttestedAsk) -> JobPlan:
     """The tree asked as it was grown, by as few hospitals as the study allows: parties, who asks, then the others."""
-    manifest = done.job.manifest
+    manifest, agent = done.job.manifest, asked.ask.hospital
     secret = manifest.secret
     if secret is None:
         raise PeerError(ErrorCode.ROSTER_MISMATCH, "ask: the tree is not shared")
@@ -107,7 +112,9 @@ def _plan(done: StoredJob, agent: AgentId) -> JobPlan:
             purpose="predict",
             result_parties=[agent],
             grid={names[entry.attribute]: entry.step for entry in secret.grid},
+            max_records=asked.ask.records,
             model=manifest.job,
+            asked=asked,
         ),
     )
 

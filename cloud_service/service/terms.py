@@ -12,9 +12,11 @@ from sqlalchemy import Connection
 from cloud_service.service.planning import SECRET_MODES, JobPlan, NoisePlan, SecretPlan
 from cloud_service.service.refusals import ConflictError
 from cloud_service.store import directory, governance
-from shared.errors import InputError
+from shared.errors import ErrorCode, InputError, PeerError
+from shared.protocol.asking import Earlier, too_often
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
+from shared.wire.asking import Ask
 from shared.wire.base import encode_base64url
 from shared.wire.consent import MAX_CONSENTS, Consent, SignedConsent
 from shared.wire.manifest import Manifest
@@ -135,10 +137,12 @@ def _noise_plan(noise: NoiseSpec) -> NoisePlan:
     return NoisePlan(Decimal(noise.sigma_squared).sqrt(), noise.untrusted, noise.delta)
 
 
-def terms_of(connection: Connection, study: str, now: int) -> Terms | None:
+def terms_of(connection: Connection, study: str, now: int, asked: Ask | None = None) -> Terms | None:
     """The terms of a study, locked until the transaction ends; None for one of before documents.
 
-    Raises: ConflictError: it is closed, over, or has had all its jobs.
+    Args: asked: the wish of a hospital that asks a shared tree by itself, which is counted apart.
+    Raises: ConflictError: it is closed, over, or has had all its jobs. PeerError: `policy_profile`: the hospital may
+        not ask this.
     """
     row = governance.document(connection, study, lock=True)
     if row is None:
@@ -148,11 +152,31 @@ def terms_of(connection: Connection, study: str, now: int) -> Terms | None:
         raise ConflictError(f"study {study} was closed on {day_of(row.closed)}: it takes no more jobs")
     if is_over(document, now):
         raise ConflictError(f"study {study} ended on {day_of(document.expires)}: create another one")
-    if governance.jobs_begun(connection, study) >= document.max_jobs:
+    if asked is not None:
+        _check_asked(connection, document, asked, now)
+    elif governance.jobs_begun(connection, study) >= document.max_jobs:
         raise ConflictError(f"study {study} has had its {document.max_jobs} jobs: create another one")
     states = states_of(connection, document)
     consents = consents_for(connection, document.sha256)
     return Terms(document, states, consents, governance.readers(connection))
+
+
+def _check_asked(connection: Connection, document: StudyDocument, asked: Ask, now: int) -> None:
+    rows = governance.asked_by(connection, document.id, asked.hospital)
+    earlier = [Earlier(row.question, row.records, row.created) for row in rows]
+    reason = too_often(document.asking, asked, now, earlier)
+    if reason is not None:
+        raise PeerError(ErrorCode.POLICY_PROFILE, reason.rstrip("."))
+
+
+def note_asked(connection: Connection, manifest: Manifest) -> None:
+    """Count a new job with its hospital's questions, where it is one."""
+    asked = None if manifest.secret is None else manifest.secret.asked
+    if asked is None:
+        return
+    ask = asked.ask
+    row = {"study": ask.study, "hospital": ask.hospital, "question": ask.question, "records": ask.records}
+    governance.add_question(connection, {"job": manifest.job, **row, "created": manifest.created})
 
 
 def is_over(document: StudyDocument, now: int) -> bool:

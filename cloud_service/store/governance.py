@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, bindparam, delete, func, insert, or_, select, update
 
 from cloud_service.store.study_tables import (
+    AskedQuestion,
     StudyAnswerRow,
     StudyConsentRow,
     StudyDocumentRow,
@@ -24,7 +25,8 @@ _ANSWERS: Final = table_of(StudyAnswerRow)
 _CONSENTS: Final = table_of(StudyConsentRow)
 _JOBS: Final = table_of(JobRow)
 _SEATS: Final = table_of(JobMember)
-_D, _M, _A, _C, _J = _DOCUMENTS.c, _MEMBERS.c, _ANSWERS.c, _CONSENTS.c, _JOBS.c
+_QUESTIONS: Final = table_of(AskedQuestion)
+_D, _M, _A, _C, _J, _Q = _DOCUMENTS.c, _MEMBERS.c, _ANSWERS.c, _CONSENTS.c, _JOBS.c, _QUESTIONS.c
 
 _OVER: Final = [state.value for state in TERMINAL_CLOUD_STATES]
 _DOCUMENT: Final = select(_DOCUMENTS).where(_D.study == bindparam("study"))
@@ -57,8 +59,17 @@ _SAME_CONSENT: Final = select(_C.consent).where(
     _C.with_sha256 == bindparam("with"),
     _C.without_sha256 == bindparam("without"),
 )
+_COUNTS: Final = or_(_J.started.is_not(None), _J.state.not_in(_OVER))
+"""Of a job: it began to compute, or may still begin."""
 _BEGUN: Final = select(func.count()).where(
-    _J.study == bindparam("study"), or_(_J.started.is_not(None), _J.state.not_in(_OVER))
+    _J.study == bindparam("study"),
+    _COUNTS,
+    _J.id.not_in(select(_Q.job).where(_Q.study == bindparam("study"))),
+)
+_ASKED: Final = (
+    select(_Q.question, _Q.records, _Q.created)
+    .join(_JOBS, _J.id == _Q.job)
+    .where(_Q.study == bindparam("study"), _Q.hospital == bindparam("hospital"), _COUNTS)
 )
 _RUNNING_WITH: Final = (
     select(_J.id)
@@ -174,8 +185,18 @@ def add_consent(connection: Connection, values: Mapping[str, Any]) -> None:
 
 
 def jobs_begun(connection: Connection, study: str) -> int:
-    """Jobs of a study that began to compute, or may still begin."""
+    """Jobs of a study that began to compute, or may still begin; without those by which hospitals ask by themselves."""
     return int(connection.scalar(_BEGUN, {"study": study}) or 0)
+
+
+def asked_by(connection: Connection, study: str, hospital: str) -> list[Row[Any]]:
+    """Question, records and time of the jobs by which a hospital asked in a study, counted as the others are."""
+    return list(connection.execute(_ASKED, {"study": study, "hospital": hospital}))
+
+
+def add_question(connection: Connection, values: Mapping[str, Any]) -> None:
+    """The job by which a hospital asks a tree that stays shared."""
+    connection.execute(insert(_QUESTIONS), dict(values))
 
 
 def running_with(connection: Connection, study: str, agent: str) -> list[str]:

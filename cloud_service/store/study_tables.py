@@ -9,7 +9,19 @@ from __future__ import annotations
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from cloud_service.store.tables import Base, Hex32, Large, Long, Name, Raw, RowId, Seconds, Word
+from cloud_service.store.tables import (
+    Base,
+    Hex32,
+    JobKey,
+    JobRef,
+    Large,
+    Long,
+    Name,
+    Raw,
+    RowId,
+    Seconds,
+    Word,
+)
 
 
 class StudyDocumentRow(Base):
@@ -80,3 +92,17 @@ class StudyConsentRow(Base):
     consent: Mapped[Raw]
     signature: Mapped[str] = mapped_column(String(128))
     received: Mapped[Seconds]
+
+
+class AskedQuestion(Base):
+    """A job by which a hospital asks a tree that stays shared, by its own wish. `question`: as the wish names it."""
+
+    __tablename__ = "asked_questions"
+    __table_args__ = (Index("ix_asked_questions_study_hospital", "study", "hospital"),)
+
+    job: Mapped[JobRef] = mapped_column(primary_key=True)
+    study: Mapped[Name]
+    hospital: Mapped[Name]
+    question: Mapped[JobKey]
+    records: Mapped[Large]
+    created: Mapped[Seconds]
