@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from hospital_agent.files import read_file, write_file
 from hospital_agent.places import CREDENTIALS, PREFIX
+from machine.files import read_file, write_file
 from shared.crypto.at_rest import (
     MAX_SECRET_BYTES,
     AtRest,

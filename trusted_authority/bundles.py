@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from machine.files import PUBLIC, write_file
 from shared.ids import AgentId
 from shared.protocol.enrolment import seal_bundle
 from shared.protocol.key_shares import holders_of
@@ -19,7 +20,6 @@ from shared.wire.enrolment import (
     ShareSecrets,
     SignedFederation,
 )
-from trusted_authority.files import PUBLIC, write_file
 from trusted_authority.vault import Vault
 
 

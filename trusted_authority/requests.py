@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from machine.files import read_file
 from shared.crypto import certificates
 from shared.crypto.certificates import Role, Subject
 from shared.errors import InputError, PeerError
 from shared.wire.enrolment import MAX_MEMBERS, Federation, Member
-from trusted_authority.files import read_file
 from trusted_authority.vault import Vault
 
 _MAX_REQUEST_BYTES: Final = 2**14

@@ -22,6 +22,7 @@ from typing import Annotated, Final, Self, TypeVar
 
 from pydantic import Field
 
+from machine.files import PUBLIC, make_private_folder, read_file, sync_folder, write_file
 from shared.crypto import certificates
 from shared.crypto.certificates import Certificate
 from shared.crypto.identity import IdentityKey
@@ -40,7 +41,6 @@ from shared.wire.enrolment import (
     Member,
     SignedFederation,
 )
-from trusted_authority.files import PUBLIC, make_private_folder, read_file, sync_folder, write_file
 from trusted_authority.passphrases import PassphraseSource
 
 _MAX_SMALL_BYTES: Final = 2**16
@@ -82,8 +82,9 @@ class Vault:
         staging = folder.with_name(f".{folder.name}.unfinished")
         if staging.exists():
             shutil.rmtree(staging)
-        for room in (staging, *(staging / name for name in _ROOMS)):
-            make_private_folder(room)
+        with numbered("T002"):
+            for room in (staging, *(staging / name for name in _ROOMS)):
+                make_private_folder(room)
         return cls(staging)
 
     def publish(self, folder: Path) -> Self:
@@ -105,7 +106,8 @@ class Vault:
                 remedy="Found one with `privet authority init FOLDER --name NAME`.",
                 number="T001",
             )
-        make_private_folder(folder)
+        with numbered("T002"):
+            make_private_folder(folder)
         return cls(folder, passphrases or PassphraseSource())
 
     @property

@@ -16,8 +16,8 @@ from typing import Final
 
 from hospital_agent.clinical.asked import parsed
 from hospital_agent.clinical.outcomes import ClinicalError
-from hospital_agent.files import read_file
 from hospital_agent.records.flattening import read_resources
+from machine.files import read_file
 from shared.contract.fhir import MappedRecord, MappingReader
 from shared.contract.fhir_resources import Gathered, Json, owner_of, resources_in
 from shared.contract.fhir_values import Value

@@ -20,7 +20,7 @@ from joserfc.jwk import KeySet
 from hospital_agent.clinical.ledger import Ledger
 from hospital_agent.clinical.outcomes import ClinicalError
 from hospital_agent.clinical.services import Client
-from hospital_agent.files import read_file
+from machine.files import read_file
 from shared.errors import InputError, TemporaryError
 
 ALGORITHMS: Final = (

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from hospital_agent.files import PRIVATE
+from machine.files import PRIVATE
 
 LEDGER_FILE: Final = "clinical.sqlite3"
 KEPT_SECONDS: Final = 400 * 86_400

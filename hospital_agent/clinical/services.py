@@ -16,7 +16,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from hospital_agent.clinical.paths import path_compiler
-from hospital_agent.files import read_file
+from machine.files import read_file
 from shared.contract.fhir import MappingReader
 from shared.errors import InputError, PeerError
 from shared.hosts import is_loopback

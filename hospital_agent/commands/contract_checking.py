@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.contracting import read_contract, read_json
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import write_file, write_new
+from machine.files import write_file, write_new
 from shared.errors import InputError
 from shared.reports import Report
 

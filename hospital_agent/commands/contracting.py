@@ -20,7 +20,7 @@ from hospital_agent.commands.by_column import (
 )
 from hospital_agent.commands.profiling import Floor, chosen_floor
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import read_file, write_new
+from machine.files import read_file, write_new
 from shared.errors import InputError
 from shared.reports import Report
 

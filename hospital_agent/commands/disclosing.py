@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hospital_agent.commands.arguments import Folder, JobPrefix
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.reports import Report
 
 if TYPE_CHECKING:

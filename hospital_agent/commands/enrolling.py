@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from hospital_agent.commands.arguments import Folder
-from hospital_agent.files import write_file
+from machine.files import write_file
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError
 from shared.reports import Report
 

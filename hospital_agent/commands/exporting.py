@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelArgument
 from hospital_agent.commands.predicting import contract_in, open_model
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.export import FormatName
 from shared.reports import Report
 

@@ -12,7 +12,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder
 from hospital_agent.commands.predicting import contract_in, mapping_in, open_shelf
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 

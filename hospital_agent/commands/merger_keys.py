@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from hospital_agent.commands.asking import ask_hidden
-from hospital_agent.files import read_file
+from machine.files import read_file
 from shared.errors import InputError, PeerError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import typer
 
 from hospital_agent.commands.contracting import Out, read_contract
 from hospital_agent.commands.merger_keys import passphrase_for_new, read_key, read_secret, secret_file
-from hospital_agent.files import read_file, write_new
+from machine.files import read_file, write_new
 from shared.errors import InputError, PeerError
 from shared.reports import Report
 

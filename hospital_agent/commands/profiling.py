@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.reports import Report
 
 Floor = Annotated[

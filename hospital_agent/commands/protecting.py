@@ -66,10 +66,10 @@ def _convert(folder: Path, before: Protection, after: Protection) -> None:
     """Every private file as `after` keeps it; what was converted before a crash is converted again, to the same end."""
     import sqlite3
 
-    from hospital_agent.files import write_file
     from hospital_agent.journal.cover import Cover, convert
     from hospital_agent.journal.schema import connect
     from hospital_agent.journal.store import JOURNAL_FILE
+    from machine.files import write_file
 
     for path in _private_files(folder):
         name = path.relative_to(folder).as_posix()
@@ -103,9 +103,9 @@ def classes(
 ) -> Report:
     """The classes that a shared tree gave for this hospital's records, from the folder's own file."""
     from hospital_agent.daemon.office import PREDICTIONS
-    from hospital_agent.files import write_file
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
+    from machine.files import write_file
 
     load_settings(folder)
     found = sorted((folder / PREDICTIONS).glob(f"{job}*.csv")) if job.isalnum() else []

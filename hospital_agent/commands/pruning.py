@@ -11,7 +11,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelArgument
 from hospital_agent.commands.predicting import contract_in, open_model
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.errors import InputError
 from shared.export import FormatName
 from shared.reports import Report

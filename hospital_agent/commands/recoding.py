@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.contract_checking import chosen_contract, unfit
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 

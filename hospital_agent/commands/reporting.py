@@ -10,7 +10,7 @@ import typer
 
 from hospital_agent.commands.arguments import Folder, ModelArgument
 from hospital_agent.commands.predicting import open_model, open_shelf
-from hospital_agent.files import write_new
+from machine.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 

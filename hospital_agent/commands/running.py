@@ -21,7 +21,7 @@ from hospital_agent.commands.jobs import status_document
 from hospital_agent.commands.predicting import mapping_in
 from hospital_agent.commands.protecting import UNPROTECTED
 from hospital_agent.commands.serving_desk import desk_in
-from hospital_agent.files import read_file
+from machine.files import read_file
 from shared.errors import InputError, numbered
 from shared.reports import Report
 from shared.rng import random_bytes

@@ -129,8 +129,8 @@ def card(
     ] = None,
 ) -> Report:
     """A model's card: intended use, origin, rules, evaluations and limits."""
-    from hospital_agent.files import write_new
     from hospital_agent.models.card import card_markdown
+    from machine.files import write_new
 
     found = _desk(folder).card(model)
     page = card_markdown(found)

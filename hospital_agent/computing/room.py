@@ -20,7 +20,6 @@ from hospital_agent.computing.assignment import Assignment
 from hospital_agent.computing.member import Finished, Keeper, Routine
 from hospital_agent.computing.modes import SecretMode
 from hospital_agent.computing.standing import Place
-from hospital_agent.files import make_private_folder
 from hospital_agent.links.channel import Channel
 from hospital_agent.links.fallback import FallbackChannel
 from hospital_agent.links.frame_log import FrameLog
@@ -29,6 +28,7 @@ from hospital_agent.links.mesh import Mesh, StoppedError, repeatable
 from hospital_agent.links.relayed import Door, Relayed
 from hospital_agent.links.tls import KEY_PREFIX
 from hospital_agent.settings import Way
+from machine.files import make_private_folder
 from shared.errors import (
     ErrorCode,
     InputError,

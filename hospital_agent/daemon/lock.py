@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from hospital_agent.files import PRIVATE
+from machine.files import PRIVATE
 from shared.errors import InputError
 
 LOCK_FILE: Final = "agent.lock"

@@ -18,12 +18,12 @@ from hospital_agent.computing.member import Finished
 from hospital_agent.computing.room import Work
 from hospital_agent.computing.standing import Place, told_anew
 from hospital_agent.daemon.office import Office
-from hospital_agent.files import make_private_folder
 from hospital_agent.journal import Tally
 from hospital_agent.models import put_shares
 from hospital_agent.policy import check_memory
 from hospital_agent.protection import Protection
 from hospital_agent.records import Snapshot
+from machine.files import make_private_folder
 from shared.errors import InputError
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare

@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from hospital_agent.files import PRIVATE
 from hospital_agent.journal.steps import STEPS
+from machine.files import PRIVATE
 from shared.errors import InputError
 
 VERSION: Final = len(STEPS)

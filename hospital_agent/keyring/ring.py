@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from hospital_agent.files import make_private_folder, read_file, write_file
 from hospital_agent.keyring.cipher import MeteredCipher
 from hospital_agent.keyring.share_cipher import MeteredShare
 from hospital_agent.protection import Protection
+from machine.files import make_private_folder, read_file, write_file
 from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Certificate, Role
 from shared.crypto.identity import IdentityKey

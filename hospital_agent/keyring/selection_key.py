@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from hospital_agent.files import PRIVATE, make_private_folder, sync_folder
 from hospital_agent.protection import Protection
+from machine.files import PRIVATE, make_private_folder, sync_folder
 from shared.errors import InputError
 from shared.rng import random_bytes
 

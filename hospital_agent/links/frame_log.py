@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from hospital_agent.files import PRIVATE, sync_folder
+from machine.files import PRIVATE, sync_folder
 from shared.errors import InputError, TemporaryError
 
 _MAGIC: Final = b"privet frame log 1\n"

@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from hospital_agent.files import make_private_folder, read_file, write_file
 from hospital_agent.models.names import SERVING, Change
 from hospital_agent.models.watching import TOLD_EVERY, Watch
+from machine.files import make_private_folder, read_file, write_file
 from shared.errors import InputError
 
 COUNTERS_FILE: Final = "counters.json"

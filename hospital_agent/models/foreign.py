@@ -10,9 +10,9 @@ import hashlib
 import json
 from pathlib import Path
 
-from hospital_agent.files import read_file
 from hospital_agent.models.model import Model
 from hospital_agent.models.shelf import MAX_MODEL_BYTES, MODEL_CONTEXT
+from machine.files import read_file
 from shared.crypto import certificates, identity
 from shared.errors import InputError, PrivetError
 from shared.wire.base import decode_base64url

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
-from hospital_agent.files import PRIVATE, make_private_folder, read_file, write_file
+from machine.files import PRIVATE, make_private_folder, read_file, write_file
 from shared.errors import InputError
 from shared.rng import random_bytes
 

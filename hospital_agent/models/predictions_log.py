@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from hospital_agent.files import PRIVATE, make_private_folder
 from hospital_agent.models.names import SERVING
+from machine.files import PRIVATE, make_private_folder
 
 LOG_FILE: Final = "predictions.jsonl"
 FILE_BYTES: Final = 16 * 2**20

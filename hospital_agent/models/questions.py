@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from hospital_agent.files import make_private_folder
 from hospital_agent.protection import Protection
+from machine.files import make_private_folder
 from shared.errors import InputError
 from shared.rng import random_bytes
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from hospital_agent.files import read_file
 from hospital_agent.models.model import Model
 from hospital_agent.models.shelf import Shelf
 from hospital_agent.models.tallies import TallyResult, confusion_of
+from machine.files import read_file
 from shared.errors import InputError
 from shared.evaluation.comparing import Paired
 from shared.evaluation.confusion import Confusion

@@ -12,8 +12,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from hospital_agent.files import make_private_folder
 from hospital_agent.protection import Protection
+from machine.files import make_private_folder
 from shared.errors import InputError
 from shared.mpc.ring import Words
 from shared.mpc.sharing import BinaryShare

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from hospital_agent.files import make_private_folder, read_file, sync_folder, write_file
 from hospital_agent.models.model import Model
 from hospital_agent.models.shares import shares_path
+from machine.files import make_private_folder, read_file, sync_folder, write_file
 from shared.crypto import identity
 from shared.errors import InputError, PrivetError
 from shared.protocol.envelopes import Signer

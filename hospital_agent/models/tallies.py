@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
-from hospital_agent.files import make_private_folder, read_file, sync_folder, write_file
 from hospital_agent.models.model import Model
+from machine.files import make_private_folder, read_file, sync_folder, write_file
 from shared.crypto import identity
 from shared.errors import InputError, PrivetError
 from shared.protocol.envelopes import Signer

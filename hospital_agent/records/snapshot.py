@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import struct
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
@@ -28,6 +26,7 @@ from hospital_agent.protection import Protection, is_large
 from hospital_agent.records.counting import count_codes
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.rows import RecordRows
+from machine.files import write_pieces
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
 from shared.tree.populations import count_apart
@@ -107,24 +106,6 @@ def schema_sha256(schema: Schema) -> str:
     return hashlib.sha256(rfc8785.dumps(schema.to_json())).hexdigest()
 
 
-def write_once(path: Path, pieces: Sequence[bytes | memoryview]) -> None:
-    """A private file that is there whole or not at all: written aside, synced, renamed, its folder synced."""
-    aside = path.with_name(f"{path.name}.part")
-    with suppress(FileNotFoundError):
-        aside.unlink()
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-        for piece in pieces:
-            stream.write(piece)
-        stream.flush()
-        os.fsync(stream.fileno())
-    aside.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
 def _store(directory: Path, preamble: bytes, *arrays: NDArray[Any]) -> str:
     pieces: list[bytes | memoryview] = [preamble, *map(_bytes_of, arrays)]
     digest = hashlib.sha256()
@@ -134,7 +115,7 @@ def _store(directory: Path, preamble: bytes, *arrays: NDArray[Any]) -> str:
     protection = Protection.of(directory.parent)
     if protection.is_on:
         pieces = [protection.seal_large(b"".join(pieces), path.name)]
-    write_once(path, pieces)
+    write_pieces(path, pieces)
     return digest.hexdigest()
 
 

@@ -24,7 +24,7 @@ import rfc8785
 
 from hospital_agent.protection import Protection
 from hospital_agent.records.rows import RecordRows
-from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256, write_once
+from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
@@ -33,6 +33,7 @@ from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
 from hospital_agent.records.sql_ways import copied_note, refuse_measured
+from machine.files import write_file
 from shared.errors import InputError
 from shared.tree.frontier import NodeQuery
 from shared.tree.populations import count_apart
@@ -132,7 +133,7 @@ class SqlSource:
         sha256 = hashlib.sha256(document).hexdigest()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(sha256)
-        write_once(path, [Protection.of(self.directory.parent).seal(document, path.name)])
+        write_file(path, Protection.of(self.directory.parent).seal(document, path.name))
         return self._noted(schema, sha256)
 
     def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:

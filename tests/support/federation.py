@@ -29,10 +29,10 @@ import structlog
 from hospital_agent.cloud import Patience
 from hospital_agent.daemon.loop import Daemon
 from hospital_agent.daemon.progress import Progress
-from hospital_agent.files import make_private_folder, write_file
 from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.keyring import Keyring, MeteredCipher
 from hospital_agent.models import Model, shelf_of
+from machine.files import make_private_folder, write_file
 from shared.crypto import agreement, certificates
 from shared.crypto.certificates import Role
 from shared.ids import AgentId

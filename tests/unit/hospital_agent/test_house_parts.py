@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from hospital_agent.files import write_file
 from hospital_agent.journal import JobEntry, JobStatus, Journal
 from hospital_agent.pages.background import Background, Work, end_children
 from hospital_agent.pages.jobs import answer_offer
@@ -20,6 +19,7 @@ from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.sessions import Doorkeeper, Throttle
 from hospital_agent.people.stewards import STEWARDS_FILE, Stewards
 from hospital_agent.protection import KEY_FILE, Protection
+from machine.files import write_file
 from privet.__main__ import run
 from shared.errors import InputError
 from shared.web.rendering import render

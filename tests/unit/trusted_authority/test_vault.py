@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from machine.files import read_file, write_file
 from shared.crypto import passphrase as container
 from shared.errors import InputError
 from tests.support.members import Party
 from trusted_authority import ceremony, describing, passphrases
-from trusted_authority.files import read_file, write_file
 from trusted_authority.passphrases import VARIABLE, PassphraseSource
 from trusted_authority.vault import Vault
 

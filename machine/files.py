@@ -1,20 +1,22 @@
-"""The agent's own files: replaced in one step, synced, and private from their first byte. No records here."""
+"""Files that are either the old or the new version, never half of one, and private from their first byte."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 from shared.errors import InputError
 
 PRIVATE: Final = 0o600
+PUBLIC: Final = 0o644
 _PRIVATE_FOLDER: Final = 0o700
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create `folder` (0700); one that is there must already be closed to others.
+    """Create `folder` (0700) and its parents; a folder that is there must already be closed to others.
 
     Raises: InputError: others may enter it.
     """
@@ -27,13 +29,24 @@ def make_private_folder(folder: Path) -> None:
         )
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Replace `path` (0600): either the old or the new version is there after a power cut, never half of one."""
+def write_file(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+    """Replace `path` in one step: after a power cut the old or the new version is there."""
+    write_pieces(path, [content], mode=mode)
+
+
+def write_pieces(path: Path, pieces: Iterable[bytes | memoryview], *, mode: int = PRIVATE) -> None:
+    """As `write_file`, for content that need not be put together in memory.
+
+    It is synced to disk before the old version goes. The file beside it is created with its final mode, so that a
+    private one is never readable by others.
+    """
     aside = path.with_name(f".{path.name}.new")
     with contextlib.suppress(FileNotFoundError):
         aside.unlink()
-    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as stream:
-        stream.write(content)
+    with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+        os.fchmod(stream.fileno(), mode)  # what the umask took away from a public file
+        for piece in pieces:
+            stream.write(piece)
         stream.flush()
         os.fsync(stream.fileno())
     aside.replace(path)
