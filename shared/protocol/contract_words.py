@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, get_args
 
+from shared.texts import text
 from shared.wire.contract import (
     ContractAttribute,
     ContractClass,
+    ContractValue,
     DataContract,
     MissingPolicy,
     UnitConversion,
@@ -17,105 +18,114 @@ from shared.wire.contract import (
 
 _MANY: Final = 12
 """Of a list, so many are told."""
-_CUT: Final = re.compile(r" and [0-9]+ more\b")
-_WHOLE: Final = "Lists that are cut short here are whole in `privet agent studies show FOLDER STUDY --json`."
-_FATE: Final[dict[MissingPolicy, str]] = {
-    "category": "a value of their own",
-    "refuse": "refused: such a record keeps the hospital out of a job",
-    "fractional": "sent down every branch in parts (C4.5)",
-}
+
+
+class _Lists:
+    """Tells lists; `is_cut` once one of them was too long to be told whole."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+
+    def told(self, names: Sequence[str]) -> str:
+        """The first of them, and how many more there are."""
+        first, more = ", ".join(names[:_MANY]), len(names) - _MANY
+        if more <= 0:
+            return first
+        self.is_cut = True
+        return text("listed.more", names=first, n=more)
 
 
 def contract_words(contract: DataContract | None) -> list[str]:
     """One paragraph; none where the study has no contract."""
     if contract is None:
         return []
+    lists = _Lists()
     sentences = [
+        text("contract.read_by", name=contract.name),
         *_code_lists(contract),
-        *_recoded(contract),
-        *_units(contract),
-        *_ranges(contract),
-        *_empty(contract),
+        *_recoded(contract, lists),
+        *_units(contract, lists),
+        *_ranges(contract, lists),
+        *_empty(contract, lists),
     ]
-    head = f"How records are read: by data contract {contract.name}, a part of this document."
-    tail = "`privet data check` tells whether this hospital's records fit it."
-    if any(_CUT.search(sentence) for sentence in sentences):
-        tail = f"{_WHOLE} {tail}"
-    return [" ".join([head, *sentences, tail])]
+    whole = [text("contract.whole")] if lists.is_cut else []
+    return [" ".join([*sentences, *whole, text("contract.check")])]
 
 
 def _code_lists(contract: DataContract) -> Iterator[str]:
     for owner in owners_of(contract):
         if owner.code_list is not None:
             source = owner.code_list
-            name = " ".join(filter(None, [source.url or "a published list", source.version]))
-            yield (
-                f"{owner.name} has the {len(owner.values)} values of a code list: {name} "
-                f"(file {source.file_sha256[:16]})."
-            )
+            name = " ".join(filter(None, [source.url or text("contract.published_list"), source.version]))
+            file = source.file_sha256[:16]
+            yield text("contract.code_list", owner=owner.name, n=len(owner.values), source=name, file=file)
 
 
-def _recoded(contract: DataContract) -> Iterator[str]:
+def _recoded(contract: DataContract, lists: _Lists) -> Iterator[str]:
     for owner in owners_of(contract):
-        told = [text for entry in owner.values if (text := _counts_as(owner, entry.value))]
+        told = [words for entry in owner.values if (words := _counts_as(owner, entry.value, lists))]
         if told:
-            yield f"{owner.name}: {'; '.join(told)}."
+            yield text("contract.recoded", owner=owner.name, values="; ".join(told))
 
 
-def _counts_as(owner: ContractAttribute | ContractClass, value: str) -> str:
+def _counts_as(owner: ContractAttribute | ContractClass, value: str, lists: _Lists) -> str:
     entry = next(entry for entry in owner.values if entry.value == value)
-    parts = [
-        *([_listed(entry.texts)] if entry.texts else []),
-        *([f"all that begins with {_listed(entry.prefixes)}"] if entry.prefixes else []),
-        *(["everything else"] if entry.other else []),
-    ]
-    return f"{' and '.join(parts)} counts as {value}" if parts else ""
+    parts = list(_spellings(entry, lists))
+    joined = text("listed.and", names=", ".join(parts[:-1]), last=parts[-1]) if parts[1:] else "".join(parts)
+    return text("contract.counts_as", texts=joined, value=value) if parts else ""
 
 
-def _units(contract: DataContract) -> Iterator[str]:
-    units = [f"{one.name} in {one.unit}" for one in contract.attributes if one.unit]
+def _spellings(entry: ContractValue, lists: _Lists) -> Iterator[str]:
+    if entry.texts:
+        yield lists.told(entry.texts)
+    if entry.prefixes:
+        yield text("contract.begins_with", prefixes=lists.told(entry.prefixes))
+    if entry.other:
+        yield text("contract.everything_else")
+
+
+def _units(contract: DataContract, lists: _Lists) -> Iterator[str]:
+    units = [text("contract.unit", name=one.name, unit=one.unit) for one in contract.attributes if one.unit]
     if units:
-        yield f"Units: {_listed(units)}."
+        yield text("contract.units", units=lists.told(units))
     changed = [_conversion(one, of) for one in contract.attributes for of in one.conversions]
     if changed:
-        yield f"Numbers that a hospital has in another unit are changed: {_listed(changed)}."
+        yield text("contract.conversions", changes=lists.told(changed))
 
 
 def _conversion(attribute: ContractAttribute, conversion: UnitConversion) -> str:
-    more = "" if conversion.offset == "0" else f" plus {conversion.offset}"
-    return f"{attribute.name} from {conversion.unit} times {conversion.factor}{more}"
+    name, unit, factor, offset = attribute.name, conversion.unit, conversion.factor, conversion.offset
+    if offset == "0":
+        return text("contract.conversion", name=name, unit=unit, factor=factor)
+    return text("contract.conversion_plus", name=name, unit=unit, factor=factor, offset=offset)
 
 
-def _ranges(contract: DataContract) -> Iterator[str]:
-    told = [text for one in contract.attributes if (text := _range(one))]
+def _ranges(contract: DataContract, lists: _Lists) -> Iterator[str]:
+    told = [words for one in contract.attributes if (words := _range(one))]
     if told:
-        yield f"A number outside its range keeps the hospital out of a job: {_listed(told)}."
+        yield text("contract.ranges", ranges=lists.told(told))
 
 
 def _range(attribute: ContractAttribute) -> str:
     low, high = attribute.minimum, attribute.maximum
     if low is not None and high is not None:
-        return f"{attribute.name} {low} to {high}"
-    ends = (f"from {low}" if low is not None else "", f"up to {high}" if high is not None else "")
-    return f"{attribute.name} {''.join(ends)}" if any(ends) else ""
+        return text("contract.between", name=attribute.name, low=low, high=high)
+    if low is not None:
+        return text("contract.at_least", name=attribute.name, low=low)
+    return "" if high is None else text("contract.at_most", name=attribute.name, high=high)
 
 
-def _empty(contract: DataContract) -> Iterator[str]:
-    for policy, fate in _FATE.items():
+def _empty(contract: DataContract, lists: _Lists) -> Iterator[str]:
+    policies: tuple[MissingPolicy, ...] = get_args(MissingPolicy)
+    for policy in policies:
         names = [
             one.name for one in contract.attributes if one.missing_policy == policy and one.missing_as is None
         ]
         if names:
-            yield f"Empty fields of {_listed(names)} are {fate}."
+            yield text(f"contract.empty.{policy}", names=lists.told(names))
     filled = [f"{one.name} ({one.missing_as})" for one in contract.attributes if one.missing_as is not None]
     if filled:
-        yield f"Empty fields count as a number for {_listed(filled)}."
+        yield text("contract.filled", names=lists.told(filled))
     codes = sorted({code for one in contract.attributes for code in one.missing_codes})
     if codes:
-        yield f"Read as empty in some columns: {_listed(codes)}."
-
-
-def _listed(texts: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    more = len(texts) - _MANY
-    return ", ".join(texts[:_MANY]) + (f" and {more} more" if more > 0 else "")
+        yield text("contract.missing_codes", codes=lists.told(codes))

@@ -13,6 +13,7 @@ from typing import Final
 from shared.crypto.certificates import Certificate, Role
 from shared.errors import ErrorCode, PeerError
 from shared.protocol.polling import MAX_SKEW_SECONDS
+from shared.texts import text
 
 NOTICE_SECONDS: Final = 30 * 86_400
 """So long ahead people are told."""
@@ -39,7 +40,7 @@ def check_time(certificate: Certificate, now: int) -> None:
     Raises: PeerError: `unknown_agent`: it is over, or not yet valid; the text says since or until when.
     """
     if is_over(certificate, now):
-        raise PeerError(ErrorCode.UNKNOWN_AGENT, f"{over_text(certificate)}. {remedy(certificate)}")
+        raise PeerError(ErrorCode.UNKNOWN_AGENT, _then(over_text(certificate), certificate))
     early = early_text(certificate, now)
     if early:
         raise PeerError(ErrorCode.UNKNOWN_AGENT, early)
@@ -50,12 +51,12 @@ def early_text(certificate: Certificate, now: int) -> str | None:
     begins = int(certificate.validity.not_before.timestamp())
     if now + MAX_SKEW_SECONDS >= begins:
         return None
-    return f"the certificate of {certificate.id} is not valid before {day_of(begins)}; check this machine's clock"
+    return text("certificate.early", id=certificate.id, day=day_of(begins))
 
 
 def over_text(certificate: Certificate) -> str:
     """That it is over, and since when."""
-    return f"the certificate of {certificate.id} expired on {day_of(ends(certificate))}"
+    return text("certificate.over", id=certificate.id, day=day_of(ends(certificate)))
 
 
 def notice(certificate: Certificate, now: int) -> str | None:
@@ -65,15 +66,15 @@ def notice(certificate: Certificate, now: int) -> str | None:
     if is_over(certificate, now):
         told = over_text(certificate)
     else:
-        told = f"the certificate of {certificate.id} ends on {day_of(ends(certificate))}"
-    return f"{told}. {remedy(certificate)}"
+        told = text("certificate.ends", id=certificate.id, day=day_of(ends(certificate)))
+    return _then(told, certificate)
 
 
 def remedy(certificate: Certificate) -> str:
     """How it is renewed: the same request again, so that all keys stay."""
     program = "cloud" if certificate.role is Role.CLOUD else "agent"
-    return (
-        "Have the trusted authority certify the same request again "
-        f"(privet authority certify DIR {certificate.id}.csr), "
-        f"then import the new bundle (privet {program} join DIR --bundle {certificate.id}.bundle)."
-    )
+    return text("certificate.remedy", id=certificate.id, program=program)
+
+
+def _then(told: str, certificate: Certificate) -> str:
+    return text("certificate.then", told=told, remedy=remedy(certificate))

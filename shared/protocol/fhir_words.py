@@ -4,41 +4,41 @@ from __future__ import annotations
 
 from typing import Final
 
+from shared.texts import text
 from shared.wire.fhir_mapping import FhirMapping, MappedAttribute
 
 _MANY: Final = 40
 """Attributes that are told one by one."""
 _MANY_CODES: Final = 6
-_TAKEN: Final = {"age": "the patient's age in whole years", "gender": "the patient's gender"}
 
 
 def fhir_words(mapping: FhirMapping | None) -> list[str]:
     """One paragraph; none where the study has no mapping."""
     if mapping is None:
         return []
-    told = [f"{one.name} from {_source(one)}{_absent(one)}" for one in mapping.attributes]
-    more = [f"and {len(told) - _MANY} more"] if len(told) > _MANY else []
-    listed = "; ".join([*told[:_MANY], *more])
-    return [
-        (
-            f"What clinical systems send: FHIR mapping {mapping.name}, a part of this document, reads resources of the "
-            f"patient who is asked about. {listed}. `privet agent fhir map` shows it for one patient."
-        )
-    ]
+    told = [_told(one) for one in mapping.attributes]
+    more = [text("fhir.more", n=len(told) - _MANY)] if len(told) > _MANY else []
+    return [text("fhir.mapping", name=mapping.name, attributes="; ".join([*told[:_MANY], *more]))]
+
+
+def _told(mapped: MappedAttribute) -> str:
+    told = text("fhir.from", name=mapped.name, source=_source(mapped))
+    return told if mapped.absent is None else text("fhir.absent", told=told, value=mapped.absent)
 
 
 def _source(mapped: MappedAttribute) -> str:
-    if mapped.take in _TAKEN:
-        return _TAKEN[mapped.take]
-    codes = mapped.codes[:_MANY_CODES] + (["others"] if len(mapped.codes) > _MANY_CODES else [])
-    which = f" ({', '.join(codes)})" if codes else f" (question {mapped.link})" if mapped.link else ""
-    days = "" if mapped.within_days is None else f" of the last {mapped.within_days} days"
-    drafts = ", or a selected draft" if mapped.drafts else ""
-    how = "whether there is a" if mapped.take == "present" else "the latest"
-    path = "" if mapped.path is None else f" by the path {mapped.path}"
-    unit = f" in {mapped.unit}" if mapped.unit else ""
-    return f"{how} {mapped.resource}{which}{days}{drafts}{path}{unit}"
-
-
-def _absent(mapped: MappedAttribute) -> str:
-    return "" if mapped.absent is None else f", where there is none: {mapped.absent}"
+    if mapped.take in ("age", "gender"):
+        return text(f"fhir.{mapped.take}")
+    told = text("fhir.present" if mapped.take == "present" else "fhir.latest", resource=mapped.resource)
+    if mapped.codes:
+        others = [text("fhir.others")] if len(mapped.codes) > _MANY_CODES else []
+        told = text("fhir.codes", told=told, codes=", ".join([*mapped.codes[:_MANY_CODES], *others]))
+    elif mapped.link:
+        told = text("fhir.question", told=told, link=mapped.link)
+    if mapped.within_days is not None:
+        told = text("fhir.days", told=told, n=mapped.within_days)
+    if mapped.drafts:
+        told = text("fhir.drafts", told=told)
+    if mapped.path is not None:
+        told = text("fhir.path", told=told, path=mapped.path)
+    return text("fhir.unit", told=told, unit=mapped.unit) if mapped.unit else told

@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 from shared.secure_tree.privacy import epsilon_of, own_variance, worst_case
+from shared.texts import text
 from shared.wire.manifest import Manifest
 from shared.wire.noise import NoiseSpec
 from shared.wire.study import StudyDocument
@@ -36,29 +37,21 @@ def noise_words(manifest: Manifest | StudyDocument) -> NoiseWords | None:
     epsilon = epsilon_of(rho, Decimal(noise.delta))
     variance = own_variance(noise, manifest.min_hospitals) * manifest.min_hospitals
     total = _rounded_root(4 * variance * classes)
-    error = (
-        f"Every summed count carries noise of standard deviation {_deviation(noise)}, and somewhat more while no "
-        f"hospital leaves out its part: 95 of 100 counts are off by {_rounded_root(4 * variance)} at most, totals over "
-        f"the {classes} classes by {total}."
-    )
-    promise = (
-        f"All that the job tells of one record is at most epsilon {epsilon} at delta {noise.delta}{_odds(epsilon)}. "
-        "Each agent charges what is really asked to the budget of its records, and declines what does not fit."
-    )
-    trust = (
-        f"This holds against everybody while all hospitals but {noise.untrusted} add their part of the noise and keep "
-        "it to themselves; a hospital that looks at the sums knows its own part and is one of them."
-    )
-    limits = (
-        "Not covered: several records of one patient (with k records epsilon is more than k times as great), what is "
-        "true of a whole group, that a hospital took part, and jobs without noise over the same records."
-    )
-    sentences = [error, promise, trust, limits]
-    if min(manifest.min_node, manifest.min_child) < total:
-        sentences.append(
-            f"With min_node {manifest.min_node} and min_child {manifest.min_child} splits may rest on noise alone: "
-            f"sizes below {total} are hard to tell from none. Ask for greater ones, fewer levels or less noise."
-        )
+    sentences = [
+        text(
+            "noise.error",
+            deviation=_deviation(noise),
+            count=_rounded_root(4 * variance),
+            classes=classes,
+            total=total,
+        ),
+        text("noise.promise", epsilon=epsilon, delta=noise.delta, odds=_odds(epsilon)),
+        text("noise.trust", untrusted=noise.untrusted),
+        text("noise.limits"),
+    ]
+    least = {"min_node": manifest.min_node, "min_child": manifest.min_child}
+    if min(least.values()) < total:
+        sentences.append(text("noise.small_sizes", **least, total=total))
     return NoiseWords(_deviation(noise), epsilon, tuple(sentences))
 
 
@@ -76,7 +69,7 @@ def _rounded_root(square: Fraction) -> int:
 
 def _odds(epsilon: Decimal) -> str:
     if epsilon > _GREATEST_TOLD:
-        return ", which is so much that it promises next to nothing"
+        return text("noise.too_much")
     with localcontext(prec=6, rounding=ROUND_CEILING):
         factor = epsilon.exp().quantize(Decimal("0.1"), ROUND_CEILING)
-    return f" (the odds of any guess whether it is there change by a factor of {factor} at most)"
+    return text("noise.odds", factor=factor)

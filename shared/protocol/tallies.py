@@ -6,45 +6,44 @@ its walk down the tree ends. The cloud does not know how many nodes the tree has
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from shared.texts import text
 from shared.tree.contingency import ContingencyTable
 from shared.tree.model import Tree
 from shared.tree.schema import Schema
 from shared.wire.manifest import MAX_VALUES, AttributeSpec, ClassSpec, Manifest, SchemaSpec
-from shared.wire.tally import TallyKind, TallySpec
+from shared.wire.tally import SelectionSpec, TallySpec
 
 ELSEWHERE: Final = "elsewhere"
-TALLY_WORDS: Final[Mapping[TallyKind, str]] = {
-    "evaluation": (
-        "how good a tree is: how many records of each class end at each place of a tree of this study, mostly records "
-        "that were held out when it was grown"
-    ),
-    "histogram": "how many records each value of each attribute has, by class, from which cut points can be chosen",
-}
-"""What jobs that only count tell every hospital, summed over all hospitals."""
 _PLACES_A_PART: Final = MAX_VALUES - 1
 
 
 def tally_sentences(manifest: Manifest) -> list[str]:
     """What a job counts in place of growing a tree, and which records it takes, for a person; none for neither."""
-    tally, selection = manifest.tally, manifest.selection
-    said = []
-    if tally is not None:
-        of = "" if tally.model is None else f" (the tree of job {tally.model[:8]})"
-        said.append(
-            f"It grows no tree: it tells every hospital, summed over all of them, {TALLY_WORDS[tally.kind]}{of}. "
-            "The cloud does not see these counts."
-        )
-    if selection is not None:
-        held = selection.last - selection.first
-        taken = "those" if selection.use == "test" else "the rest"
-        said.append(
-            f"Each hospital parts its records by a secret of its own; {held} of {selection.parts} parts are held out, "
-            f"and this job takes {taken} (seed {selection.seed}, parts {selection.first + 1} to {selection.last})."
-        )
-    return said
+    return [
+        *([] if manifest.tally is None else [_counted(manifest.tally)]),
+        *([] if manifest.selection is None else [_taken(manifest.selection)]),
+    ]
+
+
+def _counted(tally: TallySpec) -> str:
+    what = text(f"tally.kind.{tally.kind}")
+    if tally.model is not None:
+        what = text("tally.of_tree", what=what, job=tally.model[:8])
+    return text("tally.grows_no_tree", what=what)
+
+
+def _taken(selection: SelectionSpec) -> str:
+    return text(
+        "tally.test_part" if selection.use == "test" else "tally.training_part",
+        held=selection.last - selection.first,
+        parts=selection.parts,
+        seed=selection.seed,
+        first=selection.first + 1,
+        last=selection.last,
+    )
 
 
 def evaluation_schema(target: ClassSpec, places: int) -> SchemaSpec:

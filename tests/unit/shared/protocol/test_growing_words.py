@@ -8,13 +8,16 @@ import pytest
 
 from shared.ids import AgentId
 from shared.protocol.disclosure import entries_of, terms_of
-from shared.protocol.growing_words import NOTHING_MORE, NOTHING_MORE_SHARED, growing_words
+from shared.protocol.growing_words import growing_words
 from shared.protocol.plain_words import words_of
 from shared.protocol.report_facts import rule_words
+from shared.texts import text
 from tests.support.clinic import SCHEMA
 from tests.support.studies import document
 from tests.support.world import Parties
 
+NOTHING_MORE = text("growing.nothing_more")
+NOTHING_MORE_SHARED = text("growing.nothing_more_shared")
 PARTIES = Parties([AgentId("h1"), AgentId("h2"), AgentId("h3")])
 LABELS = SCHEMA["class"]["labels"]
 RULES: list[tuple[dict[str, Any], str]] = [
