@@ -10,6 +10,7 @@ from shared.errors import JobCode
 from shared.wire.base import Base64Url, Count, Hex32, Id, WireModel, is_absent
 from shared.wire.envelope import SignedEnvelope
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CELLS, Manifest
+from shared.wire.quality import MAX_QUALITY_BYTES
 from shared.wire.secret import MAX_RECORDS, DirectEndpoint
 
 MAX_DECISIONS_BYTES: Final = 2**22
@@ -206,11 +207,16 @@ class JobDone(WireModel):
 
 
 class Attest(WireModel):
-    """agent -> cloud: what this hospital holds; the tree itself only where the manifest publishes it."""
+    """agent -> cloud: what this hospital holds; the tree itself only where the manifest publishes it.
+
+    `quality`: figures of the job as canonical JSON (`shared.wire.quality`), only where the study's document publishes
+    them.
+    """
 
     state: Hex32
     tree_sha256: Hex32
     tree: str | None = None
+    quality: Annotated[str | None, Field(max_length=MAX_QUALITY_BYTES, exclude_if=is_absent)] = None
 
 
 class Abort(WireModel):

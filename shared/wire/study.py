@@ -26,6 +26,7 @@ from shared.wire.manifest import (
     SchemaSpec,
 )
 from shared.wire.noise import NoiseSpec
+from shared.wire.quality import QualitySpec
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS
 from shared.wire.tally import TallyKind
 
@@ -92,6 +93,7 @@ class StudyDocument(WireModel):
     contract: Annotated[DataContract | None, Field(exclude_if=is_absent)] = None
     fhir: Annotated[FhirMapping | None, Field(exclude_if=is_absent)] = None
     tallies: Annotated[list[TallyKind] | None, Field(min_length=1, exclude_if=is_absent)] = None
+    quality: Annotated[QualitySpec | None, Field(exclude_if=is_absent)] = None
     asking: Annotated[AskingRules | None, Field(exclude_if=is_absent)] = None
     created: Moment
     expires: Moment
@@ -118,6 +120,12 @@ class StudyDocument(WireModel):
             (
                 (self.tallies or []) != sorted(set(self.tallies or ())),
                 "tallies: expected each once, sorted",
+            ),
+            (
+                self.quality is not None
+                and "evaluation" in self.quality.figures
+                and "evaluation" not in (self.tallies or ()),
+                "quality: figures of evaluations need jobs that evaluate (tallies: evaluation)",
             ),
             (self.expires <= self.created, "expires: expected a time after created"),
             (
