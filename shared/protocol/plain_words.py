@@ -26,6 +26,7 @@ def words_of(document: StudyDocument, own: str = "") -> list[str]:
         _compute_parties(document, own),
         *(_learned(document, profile) for profile in document.profiles),
         _tree(document),
+        _asking(document),
         _tallies(document),
         _key_mode(document),
         *_noise(document),
@@ -97,6 +98,21 @@ def _tree(document: StudyDocument) -> str:
     return text("study.tree", shown=text(f"study.shown.{document.disclosure}"), published=published)
 
 
+def _asking(document: StudyDocument) -> str:
+    if not document.shared_result:
+        return ""
+    rules = document.asking
+    if rules is None:
+        return text("study.asking.never")
+    return text(
+        "study.asking.often",
+        questions_per_day=f"{rules.questions_per_day:,}",
+        questions=f"{rules.questions:,}",
+        records_per_day=f"{rules.records_per_day:,}",
+        records=f"{rules.records:,}",
+    )
+
+
 def _tallies(document: StudyDocument) -> str:
     if not document.tallies:
         return ""
@@ -140,7 +156,8 @@ def _growing(document: StudyDocument) -> str:
 
 def _differences(document: StudyDocument) -> str:
     name = "study.one_job" if document.max_jobs == 1 else "study.jobs"
-    return text(name, n=document.max_jobs, differences=text("study.differences"))
+    told = text(name, n=document.max_jobs, differences=text("study.differences"))
+    return told if document.asking is None else f"{told} {text('study.asking.apart')}"
 
 
 def _opens_sums(document: StudyDocument) -> bool:
