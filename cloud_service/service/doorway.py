@@ -16,12 +16,17 @@ from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import signed_part
 from shared.protocol.job import Job
 from shared.protocol.layout import contribution_bytes, partial_bytes
+from shared.protocol.quality import kind_of
 from shared.wire.envelope import MessageType
+from shared.wire.quality import MAX_QUALITY_BYTES
 
 SMALL_BYTES: Final = 2**16
-"""Every message but those of contributions, partial decryptions, published trees and paper's decisions is shorter."""
+"""Every message but those of contributions, partial decryptions, published trees or figures and paper's decisions is
+shorter."""
 MAX_TREE_BYTES: Final = 2**22
 _NOTIFY_BYTES_A_CELL: Final = 64
+_SPELLED: Final = 2
+"""Quotes inside a text take two bytes each."""
 _TAIL_BYTES: Final = 1024
 _TAIL: Final = re.compile(
     rb',"from":"([a-z0-9-]{1,64})","job":"([0-9a-f]{32})","mh":"[0-9a-f]{64}","prev":"[0-9a-f]{64}",'
@@ -62,4 +67,6 @@ def longest(job: Job, kind: str, key_bits: int) -> int:
         return SMALL_BYTES + _NOTIFY_BYTES_A_CELL * job.slots
     if kind == MessageType.ATTEST and job.manifest.publish_tree:
         return MAX_TREE_BYTES
+    if kind == MessageType.ATTEST and kind_of(job.manifest) == "evaluation":
+        return SMALL_BYTES + _SPELLED * MAX_QUALITY_BYTES
     return SMALL_BYTES

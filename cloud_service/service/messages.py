@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 from sqlalchemy import Connection
 
-from cloud_service.service import cross_heads
+from cloud_service.service import cross_heads, quality
 from cloud_service.service.admission import Admission
 from cloud_service.service.aftermath import Aftermath
 from cloud_service.service.doorway import SMALL_BYTES, longest, read_tail
@@ -188,6 +188,7 @@ class MessageDoor:
             return self._lose(recorder, connection, stored, sealed)
         try:
             step = coordinator.receive(stored.job, sealed, now)
+            quality.check(connection, stored, sealed)
             if sealed.envelope.type is MessageType.CONTRIBUTION:
                 self._keep(stored, sealed, heard.verdict)
         except PeerError as error:
@@ -199,6 +200,7 @@ class MessageDoor:
         recorder.take(step, contribution=sealed)
         if sealed.envelope.type is MessageType.ATTEST:
             _keep_tree(connection, sealed)
+            quality.keep(connection, stored, sealed)
         reply = recorder.receipt(sealed)
         messages.add(connection, sealed, reply, now)
         news = recorder.finish()

@@ -33,6 +33,7 @@ from cloud_service.service.notifier import Notifier
 from cloud_service.service.people import People, build_people
 from cloud_service.service.presence import Presence
 from cloud_service.service.progress import ProgressDoor
+from cloud_service.service.quality import Quality
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
 from cloud_service.service.relay import CHECK_SECONDS, REQUESTS_FACTOR, Relay
@@ -71,6 +72,7 @@ class Services:
     governance: Governance
     jobs: Jobs
     results: Results
+    quality: Quality
     ledgers: Ledgers
     dossiers: Dossiers
     audits: Audits
@@ -158,6 +160,7 @@ def build_services(
         governance=governance,
         jobs=Jobs(settings, database, membership, keys, aftermath, quotas, clock),
         results=Results(database),
+        quality=Quality(database),
         ledgers=Ledgers(database),
         dossiers=Dossiers(database, membership, studies, governance, clock),
         audits=Audits(database, membership, signer, clock),

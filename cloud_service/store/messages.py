@@ -96,9 +96,9 @@ def prior(connection: Connection, envelope: Envelope) -> Prior | None:
 def add(
     connection: Connection, sealed: Sealed, reply: bytes, now: int, *, refused: str | None = None
 ) -> None:
-    """Keep a message with its answer; of what is hidden counts, and of what was refused, only the hash."""
+    """Keep a message with its answer; of hidden counts, of published figures and of what was refused only the hash."""
     envelope = sealed.envelope
-    keeps_raw = envelope.type not in _NOT_KEPT and refused is None
+    keeps_raw = envelope.type not in _NOT_KEPT and refused is None and envelope.body.get("quality") is None
     row = {
         "job": envelope.job,
         "sender": envelope.sender,

@@ -24,12 +24,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, inspect, select
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from cloud_service.store import people_tables, planning_tables, study_tables
+from cloud_service.store import people_tables, planning_tables, quality_tables, study_tables
 from cloud_service.store.database import Database
 from cloud_service.store.tables import Base, SchemaWindow, table_of
 from shared.errors import InputError, TemporaryError
 
-TABLE_MODULES: Final = (people_tables, planning_tables, study_tables)
+TABLE_MODULES: Final = (people_tables, planning_tables, quality_tables, study_tables)
 """Modules beside `tables` whose import adds their tables to `Base`."""
 _REMEDY: Final = "Run: privet cloud migrate FOLDER"
 _CLOSED: Final = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_READONLY)

@@ -113,7 +113,7 @@ def _of_hospital(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
     """The body may be of a message that is refused: what is not there, or of another kind, is left out."""
     match kind:
         case MessageType.ATTEST:
-            return _texts(body, "tree_sha256") | {"published": body.get("tree") is not None}
+            return _texts(body, "tree_sha256") | {"published": body.get("tree") is not None} | _figures(body)
         case MessageType.JOB_DECLINE | MessageType.ABORT:
             return _texts(body, "code")
         case MessageType.CONTRIBUTION | MessageType.PARTIAL | MessageType.DECISION | MessageType.NOTIFY:
@@ -122,6 +122,12 @@ def _of_hospital(kind: MessageType, body: dict[str, Any]) -> dict[str, Any]:
             return told | ({"next_nodes": nodes} if type(nodes) is int else {})
         case _:
             return {}
+
+
+def _figures(body: dict[str, Any]) -> dict[str, Any]:
+    """The hash of published figures, where an attestation has some."""
+    text = body.get("quality")
+    return {"quality_sha256": hashlib.sha256(text.encode()).hexdigest()} if isinstance(text, str) else {}
 
 
 def _texts(body: dict[str, Any], *names: str) -> dict[str, Any]:

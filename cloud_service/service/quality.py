@@ -1,0 +1,159 @@
+"""Figures of finished jobs that their study publishes: taken only as its document says, kept once all sent the same.
+
+Of each attestation only the hash of its figures is kept. The figures themselves are, once the last member of the job
+has sent the very same; until then, and where two differ, nobody reads any here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import Connection
+
+from cloud_service.store import governance, jobs, quality
+from cloud_service.store.database import Database
+from cloud_service.store.jobs import StoredJob
+from shared.errors import ErrorCode, PeerError
+from shared.protocol.envelopes import Sealed
+from shared.protocol.quality import published_kind, read_figures, sha256_of
+from shared.protocol.states import CloudState
+from shared.wire.envelope import MessageType
+from shared.wire.manifest import Manifest
+from shared.wire.quality import Figures, ImportanceFigures, QualityKind, QualitySpec
+from shared.wire.study import StudyDocument
+
+Standing = Literal["published", "waiting", "differ", "kept"]
+"""All sent the same; some have not sent; two differ; the study keeps them at the hospitals."""
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """Where the figures of a job stand. `kind`: None for a job that has none, or whose study keeps them.
+
+    `sent`: their hash by hospital. `missing`: members that attested without figures, or not yet.
+    """
+
+    job: str
+    kind: QualityKind | None
+    standing: Standing
+    sent: Mapping[str, str]
+    missing: tuple[str, ...]
+    sha256: str | None = None
+    document: str | None = None
+    figures: Figures | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """Read only."""
+
+    database: Database
+
+    def of_job(self, stored: StoredJob) -> Published:
+        """The figures of a finished job, as far as they are here."""
+        with self.database.read() as connection:
+            return _published(connection, stored)
+
+    def of_tree(self, stored: StoredJob, hospital: str | None = None) -> list[Published]:
+        """Those of the jobs that evaluated a job's tree, the newest first.
+
+        Args: hospital: only jobs that invite it; None for all.
+        """
+        with self.database.read() as connection:
+            found = _evaluations(connection, stored, hospital)
+            return [_published(connection, one) for one in found if one.job.state is CloudState.DONE]
+
+
+def check(connection: Connection, stored: StoredJob, sealed: Sealed) -> None:
+    """Whether an attestation brings no more than the study's document publishes.
+
+    Raises: PeerError: `malformed` or `too_large`, naming the rule that is broken.
+    """
+    text = _text_of(sealed)
+    if text is None:
+        return
+    manifest = stored.job.manifest
+    document = document_of(connection, manifest)
+    kind = published_kind(document, manifest)
+    if document is None or document.quality is None or kind is None:
+        raise PeerError(
+            ErrorCode.MALFORMED, "quality: the study's document does not publish figures of this job"
+        )
+    figures = _read(text, kind, document.quality, stored)
+    if isinstance(figures, ImportanceFigures) and figures.tree_sha256 != sealed.envelope.body.get(
+        "tree_sha256"
+    ):
+        raise PeerError(ErrorCode.MALFORMED, "quality: they are of another tree than is attested")
+
+
+def keep(connection: Connection, stored: StoredJob, sealed: Sealed) -> None:
+    """Note what a member has sent, and keep the figures where it was the last one and all sent the same.
+
+    Under the lock of the job, after `check`.
+    """
+    text = _text_of(sealed)
+    if text is None:
+        return
+    job, sender = stored.job, sealed.envelope.sender
+    quality.add(connection, job.manifest.job, sender, sha256_of(text))
+    sent = quality.hashes(connection, job.manifest.job)
+    if set(sent) == {str(agent) for agent in job.roster} and len(set(sent.values())) == 1:
+        quality.keep(connection, job.manifest.job, sender, text)
+
+
+def carries_figures(sealed: Sealed) -> bool:
+    """Whether a message's bytes hold figures, which are not kept with it."""
+    return _text_of(sealed) is not None
+
+
+def document_of(connection: Connection, manifest: Manifest) -> StudyDocument | None:
+    """The document of a job's study; None for a study of before documents."""
+    row = governance.document(connection, manifest.study)
+    return None if row is None else StudyDocument.model_validate_json(row.document)
+
+
+def _text_of(sealed: Sealed) -> str | None:
+    if sealed.envelope.type is not MessageType.ATTEST:
+        return None
+    text = sealed.envelope.body.get("quality")
+    return text if isinstance(text, str) else None
+
+
+def _read(text: str, kind: QualityKind, spec: QualitySpec, stored: StoredJob) -> Figures:
+    return read_figures(text, kind, spec, stored.job.manifest, [str(agent) for agent in stored.job.roster])
+
+
+def _published(connection: Connection, stored: StoredJob) -> Published:
+    manifest = stored.job.manifest
+    document = document_of(connection, manifest)
+    kind = published_kind(document, manifest)
+    if document is None or document.quality is None or kind is None:
+        return Published(manifest.job, None, "kept", {}, ())
+    sent = quality.hashes(connection, manifest.job)
+    missing = tuple(str(agent) for agent in stored.job.roster if agent not in sent)
+    text = quality.document(connection, manifest.job)
+    if text is None:
+        standing: Standing = "differ" if len(set(sent.values())) > 1 else "waiting"
+        return Published(manifest.job, kind, standing, sent, missing)
+    figures = _read(text, kind, document.quality, stored)
+    return Published(manifest.job, kind, "published", sent, (), sha256_of(text), text, figures)
+
+
+def _evaluations(connection: Connection, stored: StoredJob, hospital: str | None) -> list[StoredJob]:
+    """Jobs of the study, later than the tree, that held records against it, the newest first."""
+    found: list[StoredJob] = []
+    before: tuple[int, str] | None = None
+    while True:
+        some = jobs.page(
+            connection, study=stored.study, state=None, before=before, limit=_PAGE, hospital=hospital
+        )
+        for each in some:
+            tally = each.job.manifest.tally
+            if tally is not None and tally.model == stored.job.manifest.job:
+                found.append(each)
+        if len(some) < _PAGE or some[-1].created < stored.created:
+            return found
+        before = (some[-1].created, some[-1].job.manifest.job)
