@@ -16,7 +16,19 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import shared.web
-from hospital_agent.pages import home, jobs, models, own_records, problems, rules, signing_in, studies, trying
+from hospital_agent.pages import (
+    home,
+    jobs,
+    model_acts,
+    models,
+    names,
+    own_records,
+    problems,
+    rules,
+    signing_in,
+    studies,
+    trying,
+)
 from hospital_agent.pages.guarding import add_guards, checked
 from hospital_agent.pages.house import House
 from hospital_agent.pages.sessions import Doorkeeper
@@ -24,7 +36,7 @@ from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
 _KEPT: Final = "public, max-age=31536000, immutable"
-_SUBJECTS: Final = (home, studies, jobs, models, trying, own_records, rules)
+_SUBJECTS: Final = (home, studies, jobs, models, model_acts, names, trying, own_records, rules)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import JobRow, job_row
 from hospital_agent.pages.leaving import steps_of, volumes_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
+from hospital_agent.pages.stewarding import WrongStewardError, speaking_of, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS
 from hospital_agent.people.ledgers import ledgers_of
 from hospital_agent.people.log_file import signed_log
@@ -38,7 +38,7 @@ SHOWN_JOBS: Final = 50
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/jobs` and what is below."""
-    speaking = Speaking(house.folder)
+    speaking = speaking_of(pages, house.folder)
 
     @pages.get("/house/jobs")
     def listed(

@@ -14,6 +14,8 @@ from hospital_agent.settings import load_settings
 from shared.errors import InputError
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from hospital_agent.pages.house import House
 
 
@@ -42,6 +44,14 @@ class Speaking:
             raise WrongStewardError(403, "wrong_steward")
         self.throttle.forgive(begun)
         return name
+
+
+def speaking_of(pages: FastAPI, folder: Path) -> Speaking:
+    """One for all pages of an agent, so that who guesses passwords does not guess on at another page."""
+    if not hasattr(pages.state, "speaking"):
+        pages.state.speaking = Speaking(folder)
+    found: Speaking = pages.state.speaking
+    return found
 
 
 def why_not(house: House) -> str:

@@ -16,7 +16,7 @@ from hospital_agent.pages.background import Background
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.pages.stewarding import Speaking, WrongStewardError, why_not
+from hospital_agent.pages.stewarding import WrongStewardError, speaking_of, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers, takes_jobs
 from hospital_agent.people.narrowing import narrower
 from shared.errors import InputError
@@ -56,7 +56,7 @@ class Line:
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/studies` and what is below."""
-    speaking, checks = Speaking(house.folder), Background(house.folder)
+    speaking, checks = speaking_of(pages, house.folder), Background(house.folder)
 
     @pages.get("/house/studies")
     def listed(request: Request) -> Response:
