@@ -64,6 +64,9 @@ may_compute = true
 max_compute_mb = 2000
 # Whether a job may keep its tree shared, so that no hospital sees it.
 allow_shared_result = true
+# Whether a hospital's own agent may ask such a tree by itself in jobs with this hospital, as often as the study's
+# document says; this holds for the other hospitals and for this one.
+allow_asking = true
 # Differential privacy: jobs that add noise to the sums (privet cloud job create --noise-sigma). What all of them
 # together may tell of one record, as epsilon beside the chance privacy_delta; a job that could go beyond it is
 # declined. 0 declines every job with noise. Up to 1 is strong, up to 10 is usual, above it says little.
@@ -119,6 +122,7 @@ class Policy(BaseModel):
     may_compute: bool = True
     max_compute_mb: Annotated[int, Field(ge=1)] = 2000
     allow_shared_result: bool = True
+    allow_asking: bool = True
     max_epsilon: Annotated[ExactNumber, Field(ge=0)] = Decimal(8)
     privacy_delta: Annotated[ExactNumber, Field(gt=0, le=Decimal("0.01"))] = Decimal("0.000001")
     budget_for: Literal["snapshot", "all"] = "snapshot"
@@ -302,6 +306,8 @@ def _wrong_parties(policy: Policy, manifest: Manifest, own: str) -> Refusal | No
         return Refusal(DECLINED, "The job wants this agent as a compute party; may_compute is off.")
     if secret.result == "shared" and not policy.allow_shared_result:
         return Refusal(DECLINED, "The job keeps its tree shared; allow_shared_result is off.")
+    if secret.asked is not None and not policy.allow_asking:
+        return Refusal(DECLINED, "A hospital asks a shared tree by itself; allow_asking is off.")
     return None
 
 

@@ -13,7 +13,7 @@ from cloud_service.service.planning import SECRET_MODES, JobPlan, NoisePlan, Sec
 from cloud_service.service.refusals import ConflictError
 from cloud_service.store import directory, governance
 from shared.errors import ErrorCode, InputError, PeerError
-from shared.protocol.asking import Earlier, too_often
+from shared.protocol.asking import Earlier, asked_of, too_often
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
 from shared.wire.asking import Ask
@@ -171,10 +171,9 @@ def _check_asked(connection: Connection, document: StudyDocument, asked: Ask, no
 
 def note_asked(connection: Connection, manifest: Manifest) -> None:
     """Count a new job with its hospital's questions, where it is one."""
-    asked = None if manifest.secret is None else manifest.secret.asked
-    if asked is None:
+    ask = asked_of(manifest)
+    if ask is None:
         return
-    ask = asked.ask
     row = {"study": ask.study, "hospital": ask.hospital, "question": ask.question, "records": ask.records}
     governance.add_question(connection, {"job": manifest.job, **row, "created": manifest.created})
 

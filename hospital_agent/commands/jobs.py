@@ -238,6 +238,9 @@ def _secret_text(offer: dict[str, Any]) -> str:
         if secret["purpose"] == "train"
         else f"asks the shared tree of job {secret['model'][:8]}"
     )
+    if secret["asked_by"]:
+        what = f"lets {secret['asked_by']}, by its own wish, ask the shared tree of job {secret['model'][:8]} about "
+        what += f"{secret['max_records']} of its records,"
     return (
         f"  {what} on shares of the records at {', '.join(secret['compute_parties'])}, any two of whom could put the "
         f"records together; told: {told}\n"

@@ -61,6 +61,7 @@ def _start(folder: Path, question: Question) -> str:
         study=question.study,
         model=question.model,
         question=question.id,
+        records=len(question.rows),
         time=int(time.time()),
     )
     with client:

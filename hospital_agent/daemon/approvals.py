@@ -10,6 +10,8 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.journal import studies
 from hospital_agent.journal.studies import REFUSED, StudyEntry, StudyState
 from hospital_agent.policy import DECLINED, Refusal
+from shared.errors import PeerError
+from shared.protocol.asking import Earlier, asked_of, too_often, verify_asked
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
 from shared.protocol.polling import MAX_SKEW_SECONDS
@@ -23,11 +25,14 @@ def study_refusal(office: Office, casework: Casework, manifest: Manifest) -> Ref
     shown none is another matter.
     """
     entry = studies.study(office.journal, manifest.study)
-    if manifest.study_sha256 is None and entry is None:
+    if manifest.study_sha256 is None and entry is None and asked_of(manifest) is None:
         return None
     if entry is None or manifest.study_sha256 not in (None, entry.sha256):
         return Refusal(DECLINED, f"The cloud has not shown the document of study {manifest.study}.")
-    reason = _not_now(entry, int(office.clock())) or _too_many(entry, casework, manifest)
+    reason = _not_now(entry, int(office.clock()))
+    if reason is None:
+        asks = asked_of(manifest) is not None
+        reason = (_unasked if asks else _too_many)(office, entry, casework, manifest)
     if reason is None:
         reason = outside(entry.document, manifest)
     return None if reason is None else Refusal(DECLINED, reason)
@@ -58,10 +63,34 @@ def _not_now(entry: StudyEntry, now: int) -> str | None:
     return None
 
 
-def _too_many(entry: StudyEntry, casework: Casework, manifest: Manifest) -> str | None:
+def _unasked(office: Office, entry: StudyEntry, casework: Casework, manifest: Manifest) -> str | None:
+    """Whether a hospital has asked this question, and may; its questions that may still begin are counted too."""
+    try:
+        ask = verify_asked(manifest, office.keyring.hospital_trust())
+    except PeerError as error:
+        return f"Nobody is known to have asked this: {error}."
+    if ask is None:
+        return None
+    if ask.hospital == office.own and office.questions.claim(ask.question, manifest.job) is None:
+        return "This hospital has not asked this question, or waits for no answer any more."
+    earlier = studies.asked_by(office.journal, entry.study, ask.hospital)
+    begun = {one.question for one in earlier}
+    for job, case in casework.cases.items():
+        other = asked_of(case.participation.manifest)
+        if other is None or job == manifest.job or other.question in begun:
+            continue
+        if (other.study, other.hospital) == (ask.study, ask.hospital):
+            created = case.participation.manifest.created
+            earlier.append(Earlier(other.question, other.records, created))
+    return too_often(entry.document.asking, ask, manifest.created, earlier)
+
+
+def _too_many(_office: Office, entry: StudyEntry, casework: Casework, manifest: Manifest) -> str | None:
     """Jobs that began are counted in the journal; those that were accepted and did not begin yet may still."""
     waiting = sum(
-        case.entry.study == entry.study and not case.participation.members
+        case.entry.study == entry.study
+        and not case.participation.members
+        and asked_of(case.participation.manifest) is None
         for job, case in casework.cases.items()
         if job != manifest.job
     )

@@ -23,6 +23,7 @@ from hospital_agent.policy import shows_result, tells_of_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
+from shared.protocol.asking import asked_of
 from shared.protocol.audit_log import record_of
 from shared.protocol.consenting import SeenRoster, valid_consents
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
@@ -320,7 +321,10 @@ class Casework:
                 budget.spend_round(self.office, after, entry.records_identity)
                 self.remember_result(case, after, seen=False)
             if sealed.envelope.type is MessageType.ROSTER:
-                studies.note_begun(journal, entry.study)
+                if asked_of(after.manifest) is None:
+                    studies.note_begun(journal, entry.study)
+                else:
+                    studies.note_asked(journal, after.manifest)
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)

@@ -15,8 +15,10 @@ from hospital_agent.models.questions import Questions
 from hospital_agent.policy import Policy, load_policy
 from hospital_agent.records import AskedSource, DataSettings, QuestionSource, RecordSource, open_source
 from hospital_agent.settings import AgentSettings, DataSection, load_settings
+from shared.errors import InputError
 from shared.ids import AgentId
 from shared.protocol.agent_effects import HospitalKeys
+from shared.protocol.asking import asked_of
 from shared.wire.manifest import Manifest
 
 SNAPSHOTS = "snapshots"
@@ -68,14 +70,25 @@ class Office:
     def records_for(self, manifest: Manifest) -> RecordSource:
         """The records that a job is about: of the studies, or those that a shared tree is to be asked about."""
         ask, data, secret = self.settings.data.ask, self.data_for(manifest.study), manifest.secret
-        if secret is not None and secret.purpose == "predict" and secret.result_parties == [self.own]:
-            question = Questions(self.folder, self.clock).of_job(manifest.job, str(secret.model))
-            if question is not None:
-                return QuestionSource(question.columns, question.rows, self.folder / SNAPSHOTS)
+        wish = asked_of(manifest)
+        if wish is not None and wish.hospital == self.own:
+            question = self.questions.claim(wish.question, manifest.job)
+            if question is None:
+                raise InputError(
+                    "the question that this job answers is not here any more",
+                    where=f"question {wish.question}",
+                    remedy="Ask again.",
+                )
+            return QuestionSource(question.columns, question.rows, self.folder / SNAPSHOTS)
         if ask is None or secret is None or secret.purpose == "train":
             return open_source(data, self.folder / SNAPSHOTS)
         asked = replace(data, path=ask, url=None, table=None, query=None)
         return AskedSource(asked, self.folder / SNAPSHOTS)
+
+    @property
+    def questions(self) -> Questions:
+        """What this hospital's programs ask trees that stay shared."""
+        return Questions(self.folder, self.clock)
 
     def data_for(self, study: str) -> DataSettings:
         """Where the records are, and how the data contract of a study's document reads them."""

@@ -68,5 +68,14 @@ INSERT INTO forgotten_jobs SELECT DISTINCT json_extract(record, '$.job') FROM au
 """
 """A job's rosters and noise stay booked under its id, so that id must never begin again."""
 
-STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD, _FORGOTTEN)
+_ASKED: Final = """
+CREATE TABLE asked_questions (
+    job TEXT PRIMARY KEY, study TEXT NOT NULL, hospital TEXT NOT NULL, question TEXT NOT NULL,
+    records INTEGER NOT NULL, created INTEGER NOT NULL
+) STRICT;
+CREATE INDEX asked_by ON asked_questions (study, hospital);
+"""
+"""Jobs by which hospitals asked shared trees by themselves, counted apart from a study's other jobs."""
+
+STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD, _FORGOTTEN, _ASKED)
 """All steps in order. To add one: write it above, append it here; nothing else."""

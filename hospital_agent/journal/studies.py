@@ -12,9 +12,11 @@ from enum import StrEnum
 from typing import Any, Final
 
 from hospital_agent.journal.store import Journal
-from shared.errors import InputError
+from shared.errors import InputError, InternalError
+from shared.protocol.asking import Earlier, asked_of
 from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
+from shared.wire.manifest import Manifest
 from shared.wire.study import SignedStudy, StudyDocument
 
 _COLUMNS: Final = "study, sha256, signed, answer, code, reason, answered, closed, begun, learned"
@@ -142,6 +144,24 @@ def note_closed(journal: Journal, study_id: str, closed: int) -> None:
 def note_begun(journal: Journal, study_id: str) -> None:
     """Inside a transaction: one more job of the study began with this hospital."""
     journal.connection.execute("UPDATE studies SET begun = begun + 1 WHERE study = ?", (study_id,))
+
+
+def note_asked(journal: Journal, manifest: Manifest) -> None:
+    """Inside a transaction: one more question of a hospital to a shared tree of the study began."""
+    ask = asked_of(manifest)
+    if ask is None:
+        raise InternalError("a job that no hospital asked for is counted with the study's jobs")
+    values = (manifest.job, ask.study, ask.hospital, ask.question, ask.records, manifest.created)
+    journal.connection.execute("INSERT OR IGNORE INTO asked_questions VALUES (?, ?, ?, ?, ?, ?)", values)
+
+
+def asked_by(journal: Journal, study_id: str, hospital: str) -> list[Earlier]:
+    """The questions of a hospital to shared trees of a study that began with this hospital."""
+    rows = journal.connection.execute(
+        "SELECT question, records, created FROM asked_questions WHERE study = ? AND hospital = ?",
+        (study_id, hospital),
+    )
+    return [Earlier(*row) for row in rows]
 
 
 def answer(journal: Journal, seen: StudyEntry, changed: StudyEntry, raw: bytes, *, person: str = "") -> None:

@@ -67,10 +67,16 @@ class SecretDesk:
                 409,
                 error.code.value,
                 f"The cloud does not start the job: {error}",
-                remedy="The coordinator can allow it (setting agents_may_ask), or start it: privet cloud job create "
-                "--mode gain-ratio --ask.",
+                remedy="The study's document says whether and how often hospitals may ask by themselves; the cloud "
+                "must have it switched on as well (setting agents_may_ask). The coordinator can start such a job: "
+                "privet cloud job create --mode gain-ratio --ask.",
             ) from None
         except TemporaryError as error:
+            known = self.questions.get(question.id)
+            if (
+                known is not None and known.job is not None
+            ):  # the answer was lost, but the job's offer has come
+                return known
             self.questions.put(replace(question, state="failed", reason=str(error)))
             raise RefusedError(503, "cloud_unreachable", str(error), remedy="Ask again in a while.") from None
         return self.questions.put(replace(question, state="running", job=job))
@@ -93,8 +99,9 @@ class SecretDesk:
         question = self.questions.get(question_id)
         if question is None or question.is_over:
             return question
-        if question.job is None:
-            return self.questions.give_up(question)
+        question = self.questions.give_up(question)
+        if question.job is None or question.is_over:
+            return question
         outcome = self.outcome(question.job)
         if outcome.failure:
             return self.questions.put(replace(question, state="failed", reason=outcome.failure))

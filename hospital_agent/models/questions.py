@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ MOST: Final = 100
 _MAX_BYTES: Final = 2**26
 _STARTING_SECONDS: Final = 30
 """The cloud answers within 20 seconds, or the question fails."""
-_LOOK_SECONDS: Final = 0.1
+_LONGEST_SECONDS: Final = 7 * 86_400
 _ID_BYTES: Final = 16
 
 QuestionState = Literal["starting", "running", "done", "failed"]
@@ -101,12 +100,15 @@ class Questions:
         return question
 
     def give_up(self, question: Question) -> Question:
-        """Of a question that began before this agent was stopped: nobody will learn its job any more."""
-        if question.asked > self.clock() - _STARTING_SECONDS:
+        """A question that nobody will answer any more is over: its job was not learned, or came to no end for days."""
+        waited = self.clock() - question.asked
+        if question.state == "starting" and waited >= _STARTING_SECONDS:
+            reason = "no job came of it within 30 seconds: the agent was stopped, or the cloud not reached; ask again"
+        elif question.state == "running" and waited >= _LONGEST_SECONDS:
+            reason = "its job came to no end within a week; ask again"
+        else:
             return question
-        return self.put(
-            replace(question, state="failed", reason="the agent was stopped while it asked; ask again")
-        )
+        return self.put(replace(question, state="failed", reason=reason))
 
     def get(self, question_id: str) -> Question | None:
         """A question, None if there is none of that id or it was too long ago."""
@@ -119,25 +121,19 @@ class Questions:
         found = [question for path in self._paths() if (question := self._read(path)) is not None]
         return sorted(found, key=lambda question: question.asked)
 
-    def of_job(self, job: str, model: str) -> Question | None:
-        """The question that a job answers; None for a job that a person began.
+    def claim(self, question_id: str, job: str) -> Question | None:
+        """The question that a job answers, by the wish in its manifest: from now on it waits for this very job.
 
-        A question of this model whose job is not known yet is waited for: the cloud is about to say which it is.
+        So it does not hang on the cloud's answer to the wish, which may be lost. None: there is no such question, it is
+        over, or it waits for another job.
         """
-        ends = time.monotonic() + _STARTING_SECONDS
-        while True:
-            kept = [question for question in self.all() if question.model == model]
-            found = next((question for question in kept if question.job == job), None)
-            recent = self.clock() - _STARTING_SECONDS
-            waits = any(question.state == "starting" and question.asked > recent for question in kept)
-            if found is not None or not waits or time.monotonic() > ends:
-                return found
-            time.sleep(_LOOK_SECONDS)
+        question = self.get(question_id)
+        if question is None or question.is_over or question.job not in (None, job):
+            return None
+        return question if question.job == job else self.put(replace(question, state="running", job=job))
 
     def _tidy(self) -> None:
-        for question in self.all():
-            if question.state == "starting":
-                self.give_up(question)
+        for question in map(self.give_up, self.all()):
             if question.is_over and question.over < self.clock() - KEPT_SECONDS:
                 self._path(question.id).unlink(missing_ok=True)
 

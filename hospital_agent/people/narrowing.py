@@ -52,6 +52,10 @@ def narrower(policy: Policy, document: StudyDocument, own: str) -> list[str]:
         ),
         (document.shared_result and not policy.allow_shared_result, "jobs that keep their tree shared"),
         (
+            document.asking is not None and not policy.allow_asking,
+            "jobs by which a hospital asks a shared tree by itself",
+        ),
+        (
             bool(document.schema_.fractional) and not policy.allow_fractional,
             "jobs that grow a tree, since missing values are fractional and allow_fractional is off",
         ),

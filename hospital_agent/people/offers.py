@@ -47,5 +47,6 @@ def offer_document(entry: JobEntry) -> dict[str, Any]:
             "result": manifest.secret.result,
             "result_parties": manifest.secret.result_parties,
             "max_records": manifest.secret.max_records,
+            "asked_by": None if manifest.secret.asked is None else manifest.secret.asked.ask.hospital,
         },
     }

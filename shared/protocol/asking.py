@@ -35,6 +35,12 @@ class Earlier:
     created: int
 
 
+def asked_of(manifest: Manifest) -> Ask | None:
+    """The wish that began a job, not verified; None for a job that a person at the cloud began."""
+    asked = None if manifest.secret is None else manifest.secret.asked
+    return None if asked is None else asked.ask
+
+
 def sign_ask(ask: Ask, signer: Signer) -> SignedAsk:
     """The hospital's word."""
     return SignedAsk(ask=ask, signature=signer.sign(_message(ask)).hex())
