@@ -142,6 +142,18 @@ def create_study(
             help="Jobs may also count only (repeatable): evaluation, how good a tree is; histogram, for cut points."
         ),
     ] = None,
+    ask_questions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAY/ALL",
+            help="Most questions that each hospital may put to a shared tree by itself, within 24 hours and "
+            "altogether, such as 20/500; not at all without. Needs --ask-records.",
+        ),
+    ] = None,
+    ask_records: Annotated[
+        str | None,
+        typer.Option(metavar="DAY/ALL", help="Most records in these questions, likewise, such as 100/2000."),
+    ] = None,
     noise_sigma: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Each job adds noise of at least this deviation.")
     ] = None,
@@ -181,6 +193,7 @@ def create_study(
         "compute_parties": compute or None,
         "result_parties": result_party or None,
         "tallies": [name.value for name in tally or ()] or None,
+        **_asking(ask_questions, ask_records),
         "noise": {name: value for name, value in noise.items() if value is not None} or None,
         "expires": None if expires is None else _last_second(expires),
         "publish_tree": publish_tree or None,
@@ -298,6 +311,33 @@ def _body(file: Path | None, said: dict[str, Any]) -> StudyIn:
     except ValidationError as error:
         where = "study" if file is None else str(file)
         raise InputError(describe(error), where=where, remedy="See deploy/README.md for the form.") from None
+
+
+def _asking(questions: str | None, records: str | None) -> dict[str, Any]:
+    """The rules by which hospitals ask shared trees by themselves; nothing without both options."""
+    if questions is None and records is None:
+        return {}
+    if questions is None or records is None:
+        raise InputError(
+            "questions are bounded by number and by the records in them",
+            where="--ask-records" if records is None else "--ask-questions",
+            remedy="Give both: --ask-questions 20/500 --ask-records 100/2000.",
+        )
+    asked, about = _pair("--ask-questions", questions), _pair("--ask-records", records)
+    rules = {"questions_per_day": asked[0], "questions": asked[1]}
+    return {"asking": {**rules, "records_per_day": about[0], "records": about[1]}, "shared_result": True}
+
+
+def _pair(option: str, said: str) -> tuple[int, int]:
+    """A number for a day and one for all."""
+    day, _, whole = said.partition("/")
+    if not (day.isascii() and day.isdigit() and whole.isascii() and whole.isdigit()):
+        raise InputError(
+            "expected two whole numbers",
+            where=option,
+            remedy="Write them as 20/500: within 24 hours, and altogether.",
+        )
+    return int(day), int(whole)
 
 
 def _last_second(day: str) -> int:

@@ -12,6 +12,7 @@ from cloud_service.service.governance import Standing
 from cloud_service.service.studies import StudyView
 from shared.ids import ID_PATTERN
 from shared.protocol.plain_words import words_of
+from shared.wire.asking import AskingRules
 from shared.wire.base import MAX_INTEGER
 from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
@@ -114,6 +115,10 @@ class StudyIn(BaseModel):
     tallies: Annotated[
         list[TallyKind] | None,
         Field(min_length=1, description="What jobs may count besides growing trees; by default nothing"),
+    ] = None
+    asking: Annotated[
+        AskingRules | None,
+        Field(description="How often each hospital may ask a shared tree by itself; by default never"),
     ] = None
     expires: Annotated[
         int | None, Field(ge=0, le=MAX_INTEGER, description="Unix seconds; a year from now by default")

@@ -20,6 +20,13 @@ from shared.errors import InputError
 from shared.texts import text, texts
 
 STEPS: Final = ("question", "records", "hospitals", "mode", "rules", "summary")
+ASKING: Final[Mapping[str, str]] = {
+    "ask_questions_per_day": "questions_per_day",
+    "ask_questions": "questions",
+    "ask_records_per_day": "records_per_day",
+    "ask_records": "records",
+}
+"""Fields of how often a hospital may ask a shared tree, and what the document calls them."""
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("id", "question", "purpose", "legal_basis", "synthetic"),
     "records": ("document", "lines", "class_name", "class_labels"),
@@ -36,6 +43,8 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         "compute_2",
         "result_parties",
         "shared_result",
+        "asking",
+        *ASKING,
     ),
     "rules": (
         "min_node",
@@ -62,6 +71,7 @@ BOXES: Final = frozenset(
         "profiles",
         "result_parties",
         "shared_result",
+        "asking",
         "criteria",
         "publish_tree",
         "tallies",
@@ -80,6 +90,10 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "disclosure": "counts",
     "max_jobs": "20",
     "noise_untrusted": "1",
+    "ask_questions_per_day": "20",
+    "ask_questions": "500",
+    "ask_records_per_day": "100",
+    "ask_records": "2000",
 }
 _MOST_DIGITS: Final = 15
 _NUMBERS: Final = ("min_hospitals", "min_node", "min_child", "max_depth", "max_jobs")
@@ -213,7 +227,7 @@ def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     yield from _numbers(values, faults)
     profiles = profiles_of(values)
     yield "profiles", profiles
-    yield from _ways(values, profiles)
+    yield from _ways(values, profiles, faults)
     for name in ("criteria", "tallies"):
         if values.values(name):
             yield name, values.values(name)
@@ -224,7 +238,7 @@ def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
         yield from _expiry(values.value("expires"), faults)
 
 
-def _ways(values: Values, profiles: list[str]) -> Iterator[tuple[str, Any]]:
+def _ways(values: Values, profiles: list[str], faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     """What only the secret modes have."""
     if not _SECRET & set(profiles):
         return
@@ -234,7 +248,9 @@ def _ways(values: Values, profiles: list[str]) -> Iterator[tuple[str, Any]]:
     if "secret-gainratio" in profiles:
         if values.values("result_parties"):
             yield "result_parties", values.values("result_parties")
-        yield "shared_result", values.has("shared_result")
+        yield "shared_result", values.has("shared_result") or values.has("asking")
+        if values.has("asking"):
+            yield "asking", {name: _number(values, field, faults) or 0 for field, name in ASKING.items()}
 
 
 def _numbers(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, int]]:

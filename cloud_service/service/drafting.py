@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from shared.errors import InputError
+from shared.wire.asking import AskingRules
 from shared.wire.base import describe
 from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
@@ -77,6 +78,7 @@ class StudyRules:
     contract: DataContract | None = None
     fhir: FhirMapping | None = None
     tallies: Sequence[TallyKind] | None = None
+    asking: AskingRules | None = None
     expires: int | None = None
 
 

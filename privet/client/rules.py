@@ -68,4 +68,5 @@ class StudyRules(TypedDict, total=False):
     contract: Mapping[str, Any] | None
     fhir: Mapping[str, Any] | None
     tallies: Sequence[str] | None
+    asking: Mapping[str, int] | None
     expires: int | None
