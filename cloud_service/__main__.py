@@ -94,10 +94,11 @@ def join(
     from cloud_service.settings import load_settings
     from cloud_service.store import schema
     from cloud_service.store.database import Database
+    from machine.files import read_file
     from shared.wire.enrolment import MAX_BUNDLE_BYTES
 
     settings = load_settings(folder)
-    raw = folders.read_file(bundle, MAX_BUNDLE_BYTES, "Get cloud.bundle from the trusted authority.")
+    raw = read_file(bundle, max_bytes=MAX_BUNDLE_BYTES, remedy="Get cloud.bundle from the trusted authority.")
     root = None if root_sha256 is None else _fingerprint(root_sha256)
     database = Database(settings.database)
     try:

@@ -25,13 +25,13 @@ def show_settings(
     ] = False,
 ) -> Report:
     """What is in force, and where each value comes from; secrets are hidden."""
-    from cloud_service.places import PREFIX
+    from cloud_service.places import PLACES
     from cloud_service.settings import all_settings, effective_settings
     from shared.configuring import report_of, table_of
 
     if markdown:
         known = all_settings()
-        return Report({"settings": [one.path for one in known]}, table_of(known, PREFIX))
+        return Report({"settings": [one.path for one in known]}, table_of(known, PLACES.prefix))
     return report_of(effective_settings(folder))
 
 

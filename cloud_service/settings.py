@@ -6,43 +6,26 @@ underscores, such as `PRIVET_CLOUD_REPLICA__ADDRESS`. Where the files are is sai
 
 from __future__ import annotations
 
-import os
 import ssl
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from cloud_service.limit_settings import LimitSettings
 from cloud_service.oidc_settings import OidcSettings
-from cloud_service.places import (
-    DEFAULT_FOLDER,
-    OTHER_VARIABLES,
-    PREFIX,
-    SETTINGS_FILE,
-    secret_folders,
-    settings_path,
-)
+from cloud_service.places import PLACES
 from cloud_service.telemetry_settings import TelemetrySettings
-from shared.configuring import (
-    Effective,
-    Setting,
-    check_variables,
-    effective,
-    faults_of,
-    paths_in,
-    put,
-    settings_of,
-    variables_set,
-)
+from machine.settings_files import FileSettings, Written
+from shared.configuring import Effective, Setting, settings_of
 from shared.errors import InputError
 from shared.hosts import is_loopback
 
 __all__ = ["SETTINGS_FILE", "Settings", "check_listening", "effective_settings", "load_settings"]
 
+SETTINGS_FILE: Final = PLACES.settings_file
 DATABASE_FILE: Final = "cloud.db"
 DEFAULT_PORT: Final = 8443
 
@@ -133,11 +116,11 @@ class ReplicaSettings(BaseModel):
         return self
 
 
-class Settings(BaseSettings):
+class Settings(FileSettings):
     """How this cloud runs. Sizes in bytes, times in seconds."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
+        env_prefix=PLACES.prefix,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -198,18 +181,6 @@ class Settings(BaseSettings):
     oidc: OidcSettings | None = None
     telemetry: TelemetrySettings = TelemetrySettings()
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment overrules what `load_settings` read from the file; no other source is looked at."""
-        return env_settings, init_settings
-
     @property
     def database(self) -> str:
         """The database's URL; SQLite in the folder unless one is set."""
@@ -254,66 +225,25 @@ def load_settings(folder: Path, **overrides: Any) -> Settings:
 
     Raises: InputError: no such folder, not TOML, or all settings that are unknown or wrong.
     """
-    path, known = settings_path(folder), all_settings()
-    values = _read_toml(path, folder)
-    for name, content in _secrets(folder, known).items():
-        put(values, name, content)
-    check_variables(os.environ, known, PREFIX, others=OTHER_VARIABLES, number="C003")
-    try:
-        settings = Settings(**{**values, "folder": folder})
-    except ValidationError as error:
-        raise InputError(
-            faults_of(error),
-            where=str(path),
-            remedy=f"Correct it there, or in {PREFIX}* of the environment (privet cloud settings --markdown).",
-            number="C003",
-        ) from None
-    except SettingsError as error:
-        raise InputError(
-            f"not JSON: {error}", where="environment", remedy="Correct the variable.", number="C003"
-        ) from None
+    settings = _written(folder).checked(Settings, number="C003", folder=folder)
     given = {name: value for name, value in overrides.items() if value is not None}
     return settings.model_copy(update={**given, "folder": folder})
 
 
 def effective_settings(folder: Path) -> list[Effective]:
     """What is in force in a folder, and where each value comes from. Raises: InputError: as `load_settings`."""
-    path, known = settings_path(folder), all_settings()
-    sources = [
-        ("environment", variables_set(os.environ, known, PREFIX)),
-        ("secret file", set(_secrets(folder, known))),
-        (path.name, paths_in(_read_toml(path, folder), known)),
-    ]
-    return [one for one in effective(load_settings(folder), sources) if one.path != "folder"]
+    return [one for one in _written(folder).sources(load_settings(folder)) if one.path != "folder"]
 
 
-def _read_toml(path: Path, folder: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        again = "" if folder == DEFAULT_FOLDER else f" {folder}"
-        raise InputError(
-            "no settings that can be read here",
-            where=str(path),
-            remedy=f"Make the folder first: privet cloud init{again}",
-            number="C001",
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"not valid TOML: {error}", where=str(path), remedy="Correct the line named.", number="C002"
-        ) from None
-
-
-def _secrets(folder: Path, known: list[Setting]) -> dict[str, str]:
-    """Settings that lie in files of their own, by path; an empty file sets nothing."""
-    found = {}
-    for secrets in secret_folders(folder):
-        for setting in known:
-            file = secrets / setting.file_name
-            content = file.read_text(encoding="utf-8").rstrip("\r\n") if file.is_file() else ""
-            if content and setting.path not in found:
-                found[setting.path] = content
-    return found
+def _written(folder: Path) -> Written:
+    again = "" if folder == PLACES.default_folder else f" {folder}"
+    absent = InputError(
+        "no settings that can be read here",
+        where=str(PLACES.settings_path(folder)),
+        remedy=f"Make the folder first: privet cloud init{again}",
+        number="C001",
+    )
+    return Written.read(PLACES, folder, all_settings(), absent=absent, number="C002")
 
 
 def check_listening(settings: Settings) -> None:
@@ -324,7 +254,7 @@ def check_listening(settings: Settings) -> None:
     if (settings.tls_certificate is None) != (settings.tls_key is None):
         raise InputError(
             "tls_certificate and tls_key belong together",
-            where=str(settings_path(settings.folder)),
+            where=str(PLACES.settings_path(settings.folder)),
             remedy="Give both files, or neither.",
             number="C004",
         )
@@ -342,7 +272,7 @@ def check_listening(settings: Settings) -> None:
     if settings.tls_files is None and not settings.behind_proxy and not is_loopback(settings.host):
         raise InputError(
             f"will not listen on {settings.host} without TLS",
-            where=str(settings_path(settings.folder)),
+            where=str(PLACES.settings_path(settings.folder)),
             remedy="Set tls_certificate and tls_key, or behind_proxy = true when a reverse proxy ends TLS, "
             'or host = "127.0.0.1".',
             number="C005",
@@ -364,7 +294,7 @@ def _check_pair(certificate: Path, key: Path) -> None:
 
 def _check_client_authorities(settings: Settings) -> None:
     """Raises: InputError: mutual TLS without TLS of our own, without authorities, or with a file that has none."""
-    authorities, where = settings.tls_client_file, str(settings_path(settings.folder))
+    authorities, where = settings.tls_client_file, str(PLACES.settings_path(settings.folder))
     if authorities is None:
         if settings.tls_client_required:
             raise InputError(

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from machine.files import read_file
 from shared.errors import InputError
 
 _MAX_FILE_BYTES: Final = 2**25
@@ -13,10 +14,8 @@ _MAX_FILE_BYTES: Final = 2**25
 
 def read_json(path: Path, remedy: str) -> Any:
     """A file's JSON. Raises: InputError: it cannot be read, or is none; `remedy` says what to give instead."""
-    from cloud_service.service.folder import read_file
-
     try:
-        return json.loads(read_file(path, _MAX_FILE_BYTES, remedy))
+        return json.loads(read_file(path, max_bytes=_MAX_FILE_BYTES, remedy=remedy))
     except (ValueError, RecursionError):
         raise InputError("not JSON", where=str(path), remedy="Give it as JSON.") from None
 

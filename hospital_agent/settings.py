@@ -7,41 +7,22 @@ agree to stands in the policy file, not here. Where the files are is said by `ho
 
 from __future__ import annotations
 
-import os
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic_settings import SettingsConfigDict
 
 from hospital_agent.clinical_settings import ClinicalSection
-from hospital_agent.places import (
-    OTHER_VARIABLES,
-    PREFIX,
-    SECRETS_FOLDER,
-    SETTINGS_FILE,
-    secret_folders,
-    settings_path,
-)
-from shared.configuring import (
-    Effective,
-    Setting,
-    check_variables,
-    effective,
-    faults_of,
-    paths_in,
-    put,
-    settings_of,
-    variables_set,
-)
+from hospital_agent.places import PLACES
+from machine.settings_files import FileSettings, Written
+from shared.configuring import Effective, Setting, settings_of
 from shared.errors import InputError
 from shared.hosts import is_everywhere, is_loopback
 from shared.ids import ID_PATTERN, RESERVED_IDS
 
 __all__ = [
     "DEFAULT_PORT",
-    "SECRETS_FOLDER",
     "SETTINGS_FILE",
     "AgentSettings",
     "ComputeSection",
@@ -51,6 +32,7 @@ __all__ = [
     "load_settings",
 ]
 
+SETTINGS_FILE: Final = PLACES.settings_file
 DEFAULT_PORT: Final = 8711
 _GREATEST_PORT: Final = 65535
 
@@ -183,11 +165,11 @@ class TelemetrySection(BaseModel):
     extra `otel`. Spans name kinds of work and messages only."""
 
 
-class AgentSettings(BaseSettings):
+class AgentSettings(FileSettings):
     """All settings of one agent."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
+        env_prefix=PLACES.prefix,
         env_nested_delimiter="__",
         extra="forbid",
         frozen=True,
@@ -240,18 +222,6 @@ class AgentSettings(BaseSettings):
             return None
         return self.client_certificate, self.client_key
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """The environment overrules what `load_settings` read from files; no other source is looked at."""
-        return env_settings, init_settings
-
 
 def all_settings() -> list[Setting]:
     """Every setting of an agent, for people."""
@@ -263,64 +233,22 @@ def load_settings(folder: Path) -> AgentSettings:
 
     Raises: InputError: no such file, not TOML, or all settings that are wrong; names them, never their values.
     """
-    path, known = settings_path(folder), all_settings()
-    values = _read_toml(path)
-    for name, content in _secrets(folder, known).items():
-        put(values, name, content)
-    check_variables(os.environ, known, PREFIX, others=OTHER_VARIABLES, number="A003")
-    try:
-        settings = AgentSettings(**values)
-    except ValidationError as error:
-        raise InputError(
-            faults_of(error),
-            where=str(path),
-            remedy=f"Correct it there, or in {PREFIX}* of the environment (privet agent settings --markdown).",
-            number="A003",
-        ) from None
-    except SettingsError as error:
-        raise InputError(
-            f"not JSON: {error}", where="environment", remedy="Correct the variable.", number="A003"
-        ) from None
-    return _absolute(settings, folder)
+    return _absolute(_written(folder).checked(AgentSettings, number="A003"), folder)
 
 
 def effective_settings(folder: Path) -> list[Effective]:
     """What is in force in a folder, and where each value comes from. Raises: InputError: as `load_settings`."""
-    path, known = settings_path(folder), all_settings()
-    sources = [
-        ("environment", variables_set(os.environ, known, PREFIX)),
-        ("secret file", set(_secrets(folder, known))),
-        (path.name, paths_in(_read_toml(path), known)),
-    ]
-    return effective(load_settings(folder), sources)
+    return _written(folder).sources(load_settings(folder))
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        raise InputError(
-            "there is no agent here, or its settings cannot be read",
-            where=str(path),
-            remedy="Make one with `privet agent init DIR --id ID`, or name its folder.",
-            number="A001",
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"not TOML: {error}", where=str(path), remedy="Correct the file.", number="A002"
-        ) from None
-
-
-def _secrets(folder: Path, known: list[Setting]) -> dict[str, str]:
-    """Settings that lie in files of their own, by path; an empty file sets nothing."""
-    found = {}
-    for secrets in secret_folders(folder):
-        for setting in known:
-            file = secrets / setting.file_name
-            content = file.read_text(encoding="utf-8").rstrip("\r\n") if file.is_file() else ""
-            if content and setting.path not in found:
-                found[setting.path] = content
-    return found
+def _written(folder: Path) -> Written:
+    absent = InputError(
+        "there is no agent here, or its settings cannot be read",
+        where=str(PLACES.settings_path(folder)),
+        remedy="Make one with `privet agent init DIR --id ID`, or name its folder.",
+        number="A001",
+    )
+    return Written.read(PLACES, folder, all_settings(), absent=absent, number="A002")
 
 
 def _absolute(settings: AgentSettings, folder: Path) -> AgentSettings:

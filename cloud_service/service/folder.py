@@ -5,15 +5,14 @@ The cloud has no place for the Paillier factors or the federation secret: nothin
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from cloud_service.places import settings_path
-from cloud_service.protection import PROTECTION_FILE, Protection, find_key_file, renewed
+from cloud_service.places import PLACES
+from cloud_service.protection import Protection
 from cloud_service.settings import SETTINGS_FILE, TEMPLATE
+from machine.files import PUBLIC, read_file, write_file
 from shared.crypto import certificates
 from shared.crypto.certificates import Role, Subject
 from shared.crypto.identity import IdentityKey
@@ -70,16 +69,13 @@ def create(folder: Path, key_file: Path | None = None) -> Subject:
     request = certificates.create_request(
         keys.identity, CLOUD, Role.CLOUD, keys.unwrapping.public.fingerprint
     )
-    key_file = key_file or find_key_file()
-    protection = Protection()
-    if key_file is not None:
-        protection, document = renewed(folder, key_file)
-        _write(folder / PROTECTION_FILE, document, 0o600)
-    _write(folder / IDENTITY_FILE, protection.seal(keys.identity.to_pem(), IDENTITY_FILE), 0o600)
-    _write(folder / RSA_FILE, protection.seal(keys.unwrapping.to_pem(), RSA_FILE), 0o600)
-    _write(folder / REQUEST_FILE, request, 0o644)
-    if not settings_path(folder).exists():  # those of a system's service may be there already
-        _write(folder / SETTINGS_FILE, TEMPLATE.encode(), 0o600)
+    key_file = key_file or PLACES.find_key_file()
+    protection = Protection(folder) if key_file is None else Protection.begin(folder, key_file)
+    protection.write(folder / IDENTITY_FILE, keys.identity.to_pem())
+    protection.write(folder / RSA_FILE, keys.unwrapping.to_pem())
+    write_file(folder / REQUEST_FILE, request, mode=PUBLIC)
+    if not PLACES.settings_path(folder).exists():  # those of a system's service may be there already
+        write_file(folder / SETTINGS_FILE, TEMPLATE.encode())
     return certificates.parse_request(request)
 
 
@@ -110,14 +106,14 @@ def add_rsa_key(folder: Path) -> UnwrappingKey:
     """A new RSA key beside the others, `rsa-` and the start of its fingerprint; on disk before this returns."""
     key = UnwrappingKey.generate()
     path = folder / f"rsa-{key.public.fingerprint[:16]}.pem"
-    _write(path, Protection.of(folder).seal(key.to_pem(), path.name), 0o600)
+    Protection.of(folder).write(path, key.to_pem())
     return key
 
 
 def write_request(folder: Path, identity: IdentityKey, fingerprint: str) -> Subject:
     """The request that asks to certify the identity with the RSA key of this fingerprint."""
     request = certificates.create_request(identity, CLOUD, Role.CLOUD, fingerprint)
-    _write(folder / REQUEST_FILE, request, 0o644)
+    write_file(folder / REQUEST_FILE, request, mode=PUBLIC)
     return certificates.parse_request(request)
 
 
@@ -135,38 +131,27 @@ def protect(folder: Path, key_file: Path) -> None:
 
     Raises: InputError: no key in the file, or the present one is not at hand.
     """
-    protection, document = renewed(folder, key_file)
-    _write(folder / PROTECTION_FILE, document, 0o600)
+    protection = Protection.begin(folder, key_file)
     _convert(folder, protection, protection)
 
 
 def unprotect(folder: Path) -> None:
     """Keep the private keys of a folder as plain files again. Raises: InputError: its key is not at hand."""
-    _convert(folder, Protection.of(folder), Protection())
-    (folder / PROTECTION_FILE).unlink(missing_ok=True)
+    before = Protection.of(folder)
+    _convert(folder, before, Protection(folder))
+    before.end()
 
 
 def _convert(folder: Path, before: Protection, after: Protection) -> None:
     for path in (folder / IDENTITY_FILE, *_rsa_files(folder)):
-        content = before.open(read_file(path, _MAX_KEY_BYTES, "Make the keys first."), path.name)
-        _write(path, after.seal(content, path.name), 0o600)
-
-
-def read_file(path: Path, max_bytes: int, remedy: str) -> bytes:
-    """A file that a person named. Raises: InputError: it cannot be read, or is too long."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be read", where=str(path), remedy=remedy) from None
-    if len(content) > max_bytes:
-        raise InputError(f"longer than {max_bytes} bytes", where=str(path), remedy=remedy)
-    return content
+        after.write(path, before.read(path, max_bytes=_MAX_KEY_BYTES, remedy="Make the keys first."))
 
 
 def _read_private(path: Path) -> bytes:
     with numbered("C007"):
-        content = read_file(path, _MAX_KEY_BYTES, f"Make the keys first: privet cloud init {path.parent}")
+        content = read_file(
+            path, max_bytes=_MAX_KEY_BYTES, remedy=f"Make the keys first: privet cloud init {path.parent}"
+        )
     if path.stat().st_mode & 0o077:
         raise InputError(
             "other users can read this private key",
@@ -175,16 +160,3 @@ def _read_private(path: Path) -> bytes:
             number="C008",
         )
     return Protection.of(path.parent).open(content, path.name)
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write a new file, private from its first byte and synced before its name appears."""
-    temporary = path.with_name(f".{path.name}.new")
-    with contextlib.suppress(FileNotFoundError):
-        temporary.unlink()
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

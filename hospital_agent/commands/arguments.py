@@ -7,25 +7,10 @@ from typing import Annotated
 
 import typer
 
-from hospital_agent.places import DEFAULT_FOLDER, PREFIX
+from hospital_agent.places import PLACES
+from machine.arguments import folder_argument
 
-
-def default_folder() -> Path:
-    """The folder of the system's service."""
-    return DEFAULT_FOLDER
-
-
-Folder = Annotated[
-    Path,
-    typer.Argument(
-        metavar="[DIR]",
-        help=f"The agent's folder; {DEFAULT_FOLDER} if it is left out.",
-        file_okay=False,
-        envvar=f"{PREFIX}FOLDER",
-        default_factory=default_folder,
-        show_default=False,
-    ),
-]
+Folder = Annotated[Path, folder_argument(PLACES, "[DIR]", file_okay=False)]
 JobPrefix = Annotated[str, typer.Argument(metavar="JOB", help="A job's id, or its beginning.")]
 ModelArgument = Annotated[
     str,

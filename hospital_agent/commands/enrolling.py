@@ -80,9 +80,9 @@ def init(
     """Make an agent: its keys, its certificate request, its settings and its policy."""
     from hospital_agent.commands.protecting import UNPROTECTED
     from hospital_agent.keyring import Keyring
-    from hospital_agent.places import settings_path
+    from hospital_agent.places import PLACES
     from hospital_agent.policy import TEMPLATE as POLICY_TEMPLATE
-    from hospital_agent.protection import Protection, find_key_file
+    from hospital_agent.protection import Protection
     from hospital_agent.settings import SETTINGS_FILE, load_settings
     from shared.protocol.enrolment import spoken
 
@@ -90,16 +90,16 @@ def init(
     Keyring.check_new(folder, agent)
     line = _CLOUD_EXAMPLE if cloud is None else f"cloud = {_quoted(cloud)}"
     own = folder / SETTINGS_FILE
-    if settings_path(folder) == own or not settings_path(folder).exists():
+    if PLACES.settings_path(folder) == own or not PLACES.settings_path(folder).exists():
         write_file(own, _SETTINGS_TEMPLATE.format(id=agent, cloud=line).encode())
     write_file(folder / "policy.toml", POLICY_TEMPLATE.encode())
     if load_settings(folder).id != agent:
         raise InputError(
             f"these settings are of another agent than {agent}",
-            where=str(settings_path(folder)),
+            where=str(PLACES.settings_path(folder)),
             remedy="Give that id, or correct it there.",
         )
-    key_file = key_file or find_key_file()
+    key_file = key_file or PLACES.find_key_file()
     protection = Protection(folder) if key_file is None else Protection.begin(folder, key_file)
     ring = Keyring.create(folder, agent, protection)
     fingerprint = ring.request_fingerprint(agent)

@@ -18,13 +18,13 @@ def show_settings(
     ] = False,
 ) -> Report:
     """What is in force, and where each value comes from; secrets are hidden."""
-    from hospital_agent.places import PREFIX
+    from hospital_agent.places import PLACES
     from hospital_agent.settings import all_settings, effective_settings
     from shared.configuring import report_of, table_of
 
     if markdown:
         known = all_settings()
-        return Report({"settings": [one.path for one in known]}, table_of(known, PREFIX))
+        return Report({"settings": [one.path for one in known]}, table_of(known, PLACES.prefix))
     return report_of(effective_settings(folder))
 
 

@@ -31,7 +31,7 @@ from hospital_agent.daemon.studies import StudyDesk
 from hospital_agent.journal import JobStatus, Journal, OutgoingMessage
 from hospital_agent.journal.contact import note_silence
 from hospital_agent.keyring import Keyring
-from hospital_agent.places import settings_path
+from hospital_agent.places import PLACES
 from hospital_agent.settings import load_settings
 from hospital_agent.telemetry import span
 from machine.supervisor import Heartbeat, notify
@@ -97,7 +97,7 @@ class Daemon:
         if settings.cloud is None:
             raise InputError(
                 "no cloud is set",
-                where=str(settings_path(folder)),
+                where=str(PLACES.settings_path(folder)),
                 remedy='Add a line such as cloud = "https://cloud.example".',
                 number="A009",
             )

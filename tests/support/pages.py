@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cloud_service.places import PREFIX as CLOUD_PREFIX
+from cloud_service.places import PLACES as CLOUD_PLACES
 from cloud_service.settings import all_settings as cloud_settings
-from hospital_agent.places import PREFIX as AGENT_PREFIX
+from hospital_agent.places import PLACES as AGENT_PLACES
 from hospital_agent.policy import Policy
 from hospital_agent.settings import all_settings as agent_settings
 from privet.explaining import page_titles
@@ -63,10 +63,10 @@ def settings_page() -> str:
         f"| `{rule.path}` | {rule.kind} | {f'`{rule.default}`' if rule.default else 'none'} |"
         for rule in settings_of(Policy)
     ]
-    agent = f"\n## Agent\n\n{table_of(agent_settings(), AGENT_PREFIX)}\n"
+    agent = f"\n## Agent\n\n{table_of(agent_settings(), AGENT_PLACES.prefix)}\n"
     return (
         _SETTINGS
-        + table_of(cloud_settings(), CLOUD_PREFIX)
+        + table_of(cloud_settings(), CLOUD_PLACES.prefix)
         + "\n"
         + agent
         + _POLICY

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cloud_service import places as cloud_places
 from cloud_service import settings as cloud
-from hospital_agent import places as agent_places
+from cloud_service.places import PLACES as cloud_places
 from hospital_agent import settings as agent
+from hospital_agent.places import PLACES as agent_places
+from machine.places import Places
 from privet.__main__ import run
 from shared.errors import InputError
 
@@ -93,19 +95,17 @@ def test_secrets_of_a_supervisor_win_over_the_folders(
     assert cloud.load_settings(folder).replica.address == "https://here"
 
 
-@pytest.mark.parametrize("places", [cloud_places, agent_places], ids=["cloud", "agent"])
-def test_where_settings_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: object) -> None:
+@pytest.mark.parametrize("of_program", [cloud_places, agent_places], ids=["cloud", "agent"])
+def test_where_settings_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_program: Places) -> None:
     default, system = tmp_path / "var", tmp_path / "etc.toml"
-    monkeypatch.setattr(places, "DEFAULT_FOLDER", default)
-    monkeypatch.setattr(places, "SYSTEM_SETTINGS", system)
-    path_of = places.settings_path  # type: ignore[attr-defined]
-    name = places.SETTINGS_FILE  # type: ignore[attr-defined]
+    places = replace(of_program, default_folder=default, system_settings=system)
+    path_of, name = places.settings_path, places.settings_file
     assert path_of(default) == system
     assert path_of(tmp_path / "own") == tmp_path / "own" / name
     default.mkdir()
     (default / name).touch()
     assert path_of(default) == default / name
-    monkeypatch.setenv(f"{places.PREFIX}CONFIG", "/elsewhere")  # type: ignore[attr-defined]
+    monkeypatch.setenv(f"{places.prefix}CONFIG", "/elsewhere")
     assert str(path_of(default)) == "/elsewhere"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cloud_service.places import PREFIX as CLOUD_PREFIX
+from cloud_service.places import PLACES as CLOUD_PLACES
 from cloud_service.settings import all_settings as cloud_settings
 from hospital_agent.settings import all_settings as agent_settings
 
@@ -88,7 +88,7 @@ def test_every_service_is_closed(file: str, name: str) -> None:
 def test_no_secret_is_in_the_environment(file: str, name: str) -> None:
     document = COMPOSE[file]
     service = document["services"][name]
-    secret = {one.variable(CLOUD_PREFIX) for one in cloud_settings() if one.is_secret}
+    secret = {one.variable(CLOUD_PLACES.prefix) for one in cloud_settings() if one.is_secret}
     for variable, value in service.get("environment", {}).items():
         assert variable not in secret
         assert not re.search(r"PASSWORD|TOKEN|SECRET", variable) or variable.endswith("_FILE")
@@ -100,7 +100,7 @@ def test_no_secret_is_in_the_environment(file: str, name: str) -> None:
 
 @pytest.mark.parametrize(("file", "name"), SERVICES)
 def test_every_setting_in_the_environment_exists(file: str, name: str) -> None:
-    known = {one.variable(CLOUD_PREFIX) for one in cloud_settings()}
+    known = {one.variable(CLOUD_PLACES.prefix) for one in cloud_settings()}
     for variable in COMPOSE[file]["services"][name].get("environment", {}):
         assert variable in known or not variable.startswith("PRIVET_"), variable
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cloud_service.places import PREFIX as CLOUD_PREFIX
+from cloud_service.places import PLACES as CLOUD_PLACES
 from cloud_service.settings import all_settings as cloud_settings
 from hospital_agent.settings import all_settings as agent_settings
 from privet.programs import PROGRAMS
@@ -79,7 +79,7 @@ def test_the_unit_starts_what_there_is(unit: Path) -> None:
 def test_the_tls_drop_in_sets_settings() -> None:
     text = (FOLDER / "privet-cloud.service.d" / "tls.conf").read_text()
     named = re.findall(r"(PRIVET_\w+)=%d/([\w.]+)", text)
-    assert {name for name, _ in named} <= {one.variable(CLOUD_PREFIX) for one in cloud_settings()}
+    assert {name for name, _ in named} <= {one.variable(CLOUD_PLACES.prefix) for one in cloud_settings()}
     assert {file for _, file in named} == set(re.findall(r"^LoadCredential=([\w.]+):", text, re.MULTILINE))
 
 

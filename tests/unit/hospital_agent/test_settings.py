@@ -58,7 +58,7 @@ def test_surroundings_win_over_secrets_and_these_over_the_file(
         (GOOD + '[local]\nhost = "0.0.0.0"', "beyond this machine needs a token"),
         (GOOD + '[local]\nhost = "0.0.0.0"\ntoken = "short"', r"setting local\.token: .*at least 32"),
         (GOOD + "[data]\nclass = 0", r"setting data\.class"),
-        ("id = = 3", "not TOML: Invalid value .at line 1"),
+        ("id = = 3", "not valid TOML: Invalid value .at line 1"),
     ],
 )
 def test_a_wrong_setting_is_named(tmp_path: Path, text: str, message: str) -> None:
