@@ -19,6 +19,7 @@ MAX_PLACES: Final = 255 * 1024
 
 TallyKind = Literal["evaluation", "histogram"]
 Use = Literal["train", "test"]
+PartingHash = Literal["hmac-sha256"]
 
 
 class TallySpec(WireModel):
@@ -45,7 +46,8 @@ class SelectionSpec(WireModel):
     """Which of its records each hospital takes.
 
     Every record has a place from 0 to `parts` - 1 that only its own hospital can tell, the same in every job of one
-    `seed` and `parts`. Those in `first` to `last` - 1 are for testing, the others for training.
+    `seed`, `parts` and `hash`. Those in `first` to `last` - 1 are for testing, the others for training. `hash`: by
+    which places are found (`shared.crypto.parting`); None for BLAKE2b, which databases lack.
     """
 
     seed: Hex16
@@ -53,6 +55,7 @@ class SelectionSpec(WireModel):
     first: Annotated[int, Field(ge=0, lt=MAX_PARTS)]
     last: Annotated[int, Field(ge=1, le=MAX_PARTS)]
     use: Use
+    hash: Annotated[PartingHash | None, Field(exclude_if=is_absent)] = None
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -19,11 +19,19 @@ SECRET = bytes(range(32))
 SEED = "5e" * 16
 
 
+HASHES = [None, "hmac-sha256"]
+
+
 def spec(
-    parts: int = 10, first: int = 0, last: int = 3, use: str = "test", seed: str = SEED
+    parts: int = 10,
+    first: int = 0,
+    last: int = 3,
+    use: str = "test",
+    seed: str = SEED,
+    hash_: str | None = None,
 ) -> SelectionSpec:
     return SelectionSpec.model_validate(
-        {"seed": seed, "parts": parts, "first": first, "last": last, "use": use}
+        {"seed": seed, "parts": parts, "first": first, "last": last, "use": use, "hash": hash_}
     )
 
 
@@ -45,13 +53,14 @@ def bag(taken: CodedRecords) -> list[tuple[int, ...]]:
     return sorted(map(tuple, np.vstack([taken.codes, taken.numbers]).T.tolist()))
 
 
-def test_testing_and_training_make_up_the_records_and_share_none() -> None:
+@pytest.mark.parametrize("hash_", HASHES)
+def test_testing_and_training_make_up_the_records_and_share_none(hash_: str | None) -> None:
     found = sample(500)
-    test = Selector(spec(), SECRET).take(found, None)
-    train = Selector(spec(use="train"), SECRET).take(found, None)
+    test = Selector(spec(hash_=hash_), SECRET).take(found, None)
+    train = Selector(spec(use="train", hash_=hash_), SECRET).take(found, None)
     assert sorted(bag(test) + bag(train)) == bag(found)
     assert 100 < len(bag(test)) < 200
-    folds = [Selector(spec(5, fold, fold + 1), SECRET).take(found, None) for fold in range(5)]
+    folds = [Selector(spec(5, fold, fold + 1, hash_=hash_), SECRET).take(found, None) for fold in range(5)]
     assert sorted(row for fold in folds for row in bag(fold)) == bag(found)
     assert all(60 < len(bag(fold)) < 140 for fold in folds)
 
@@ -65,8 +74,9 @@ def test_the_order_of_rows_changes_nothing(order: list[int]) -> None:
     assert bag(Selector(spec(), SECRET).take(records(shuffled), None)) == bag(taken)
 
 
-def test_records_alike_are_parted_one_by_one_and_a_new_one_moves_none() -> None:
-    selector = Selector(spec(2, 0, 1), SECRET)
+@pytest.mark.parametrize("hash_", HASHES)
+def test_records_alike_are_parted_one_by_one_and_a_new_one_moves_none(hash_: str | None) -> None:
+    selector = Selector(spec(2, 0, 1, hash_=hash_), SECRET)
     alike = records([(1, 0)] * 200)
     places = selector.places(alike, None)
     assert 60 < np.count_nonzero(places == 0) < 140
@@ -74,16 +84,19 @@ def test_records_alike_are_parted_one_by_one_and_a_new_one_moves_none() -> None:
     assert more[:200].tolist() == places.tolist()
 
 
-def test_all_records_of_a_patient_stay_together() -> None:
+@pytest.mark.parametrize("hash_", HASHES)
+def test_all_records_of_a_patient_stay_together(hash_: str | None) -> None:
     found = sample(300)
     patients = tuple(f"p{row // 3}" for row in range(300))
-    places = Selector(spec(), SECRET).places(found, patients).reshape(-1, 3)
+    places = Selector(spec(hash_=hash_), SECRET).places(found, patients).reshape(-1, 3)
     assert (places == places[:, :1]).all()
     assert len(set(places[:, 0].tolist())) == 10
 
 
-@pytest.mark.parametrize("other", [spec(seed="5f" * 16), spec(20, 0, 6)])
-def test_another_seed_or_another_number_of_parts_parts_independently(other: SelectionSpec) -> None:
+@pytest.mark.parametrize("other", [spec(seed="5f" * 16), spec(20, 0, 6), spec(hash_="hmac-sha256")])
+def test_another_hash_another_seed_or_another_number_of_parts_parts_independently(
+    other: SelectionSpec,
+) -> None:
     found = sample(2000)
     first = Selector(spec(), SECRET).places(found, None) < 3
     second = Selector(other, SECRET).places(found, None) < other.last
@@ -91,10 +104,28 @@ def test_another_seed_or_another_number_of_parts_parts_independently(other: Sele
     assert 0.06 < both < 0.12
 
 
-def test_another_hospitals_secret_parts_otherwise() -> None:
+@pytest.mark.parametrize("hash_", HASHES)
+def test_another_hospitals_secret_parts_otherwise(hash_: str | None) -> None:
     found = sample(200)
-    places = Selector(spec(), SECRET).places(found, None)
-    assert places.tolist() != Selector(spec(), bytes(32)).places(found, None).tolist()
+    places = Selector(spec(hash_=hash_), SECRET).places(found, None)
+    assert places.tolist() != Selector(spec(hash_=hash_), bytes(32)).places(found, None).tolist()
+
+
+@pytest.mark.parametrize(
+    ("hash_", "by_themselves", "by_patient"),
+    [
+        (None, [5, 12, 16, 0, 7], [18, 12, 18, 18, 16]),
+        ("hmac-sha256", [19, 5, 7, 19, 6], [18, 6, 11, 18, 19]),
+    ],
+)
+def test_running_studies_part_as_they_did(
+    hash_: str | None, by_themselves: list[int], by_patient: list[int]
+) -> None:
+    """Places of earlier releases: a change would part the records of running studies anew."""
+    found = records([(1, 0, 2), (1, 0, 2), (0, 2, 1), (2, 2, 0), (1, 0, 2)], [7, 7, 40_000, 1 << 31, 7])
+    selector = Selector(spec(20, 0, 6, hash_=hash_), SECRET)
+    assert selector.places(found, None).tolist() == by_themselves
+    assert selector.places(found, ("a", "b", "ü-1", "a", " ")).tolist() == by_patient
 
 
 def test_a_side_with_too_few_records_is_refused_without_saying_how_many() -> None:
