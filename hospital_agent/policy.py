@@ -82,6 +82,10 @@ require_noise = false
 # of each attribute has, by class, summed likewise; fine intervals show more of a record than coarse ones.
 allow_evaluation = true
 allow_histogram = true
+# Figures of finished jobs that a study publishes at the cloud: how good a tree is, how much each attribute told,
+# rounded under a floor that the study names. They go out where a person here approved the study's document, or where
+# approval is not "study". false keeps them here: jobs go on as ever, and the cloud shows no figures of them.
+allow_publish_quality = true
 # Attributes whose missing values are fractional: a record without a value goes to every branch in parts, as in C4.5.
 # For that, the records of a node are counted apart by which of these fields they lack, summed over all hospitals,
 # however few they are: min_node and min_child hold for the node and its branches, not for such a group.
@@ -129,6 +133,7 @@ class Policy(BaseModel):
     require_noise: bool = False
     allow_evaluation: bool = True
     allow_histogram: bool = True
+    allow_publish_quality: bool = True
     allow_fractional: bool = False
 
     @property

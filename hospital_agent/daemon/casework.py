@@ -15,6 +15,7 @@ from hospital_agent.daemon import budget
 from hospital_agent.daemon.deriving import source_for
 from hospital_agent.daemon.finishing import keep, model_of
 from hospital_agent.daemon.office import Office
+from hospital_agent.daemon.publishing import left_with, with_figures
 from hospital_agent.daemon.remembering import FORGOT
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally, studies
@@ -99,6 +100,7 @@ class Casework:
             self._check_new_roster(case, step.participation)
             if any(isinstance(effect, Count) for effect in step.effects):
                 budget.check_round(self.office, step.participation, case.entry.records_identity)
+            step = with_figures(self.office, step, case.entry.certificates)
             outcome = carry_out(step, case.snapshot, keys, self.office.keyring.identity, watch)
         except JobFailure as failure:
             self.give_up(case, failure.code, str(failure), inbox_id=inbox_id, evidence=sealed)
@@ -136,6 +138,7 @@ class Casework:
                 attempt=message.attempt,
                 sha256=message.sha256,
                 head=head,
+                **left_with(message),
             )
             if case:
                 case.participation = replace(case.participation, head=head)

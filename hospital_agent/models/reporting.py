@@ -64,11 +64,11 @@ def report_of(model: Model, evidence: Evidence, choices: Choices, version: str) 
     """
     if choices.costs and model.manifest.disclosure == "class":
         raise InputError("the study shows only classes, no shares that costs could decide by", where="--cost")
-    judged = [_judged(model, result, choices) for result in evidence.evaluations]
+    found = [judged(model, result, choices) for result in evidence.evaluations]
     training = _training(model, choices)
     return Report(
         _subject(model, version, evidence.fact, choices),
-        judged if training is None else [*judged, training],
+        found if training is None else [*found, training],
         choices.floor,
         choices.confidence,
         evidence.folds,
@@ -145,7 +145,8 @@ def _may_hold_parts(tree: Tree, schema: Schema) -> bool:
     return any(schema.attributes[attribute].is_fractional for attribute in asked)
 
 
-def _judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
+def judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
+    """A model's tree by the records that an evaluation counted. Raises: InputError: it evaluated another tree."""
     asked = result.manifest.tally
     if asked is None or asked.kind != "evaluation" or asked.tree_sha256 != model.tree_sha256:
         raise InputError(

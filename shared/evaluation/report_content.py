@@ -15,7 +15,7 @@ from shared.evaluation.costs import decision_json
 from shared.evaluation.floors import shown, shown_count
 from shared.evaluation.measures import Measure
 from shared.evaluation.report_sentences import FACTS
-from shared.evaluation.report_subject import Judged, Report, SiteResult
+from shared.evaluation.report_subject import Disclosure, Judged, Report, SiteResult
 from shared.evaluation.report_tables import (
     Table,
     attribute_table,
@@ -115,11 +115,19 @@ def report_document(report: Report) -> dict[str, Any]:
 
 
 def _judged_json(entry: Judged, report: Report) -> dict[str, Any]:
+    """A judgement with what costs of errors make of it."""
+    decisions = [
+        decision_json(entry.judgement.table, costs, report.confidence, report.floor) for costs in report.costs
+    ]
+    return judged_json(entry, report.subject.disclosure, report.floor) | {"decisions": decisions}
+
+
+def judged_json(entry: Judged, disclosure: Disclosure, floor: int | None) -> dict[str, Any]:
     """A judgement, without what the study's disclosure keeps: leaf counts, or scores as well."""
-    plain = entry.judgement.to_json(report.floor)
-    if report.subject.disclosure != "counts":
+    plain = entry.judgement.to_json(floor)
+    if disclosure != "counts":
         del plain["places"]
-    if report.subject.disclosure == "class":
+    if disclosure == "class":
         for found in plain["classes"]:
             for curve in ("roc", "precision_recall", "calibration", "net_benefit"):
                 del found[curve]
@@ -129,10 +137,6 @@ def _judged_json(entry: Judged, report: Report) -> dict[str, Any]:
         "note": entry.note,
         "hospitals": list(entry.hospitals),
         "evaluation": plain,
-        "decisions": [
-            decision_json(entry.judgement.table, costs, report.confidence, report.floor)
-            for costs in report.costs
-        ],
     }
 
 

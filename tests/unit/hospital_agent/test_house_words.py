@@ -40,6 +40,7 @@ OPEN = Policy(
     allow_shared_result=False,
     allow_evaluation=False,
     allow_histogram=False,
+    allow_publish_quality=False,
     allow_fractional=True,
 )
 
