@@ -8,6 +8,7 @@ from typing import Any, Final
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.growing_words import growing_words
 from shared.protocol.noise_words import noise_words
+from shared.protocol.phases import phase_in_words
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import from_document, of_job
 from shared.wire.manifest import Manifest
@@ -96,8 +97,9 @@ def standing(progress: Mapping[str, Any]) -> str:
     layer = (
         f"layer {progress['layer']} of {progress['layers']}: " if progress["layers"] and not is_done else ""
     )
+    phase = phase_in_words(progress["phase"])
     left = progress["remaining_seconds"]
     about = "" if is_done or left is None else f", about {left} s left"
     way = {"direct": " directly", "relayed": " through the cloud"}.get(progress["channel"] or "", "")
     sent = f"{progress['sent_bytes'] / _MEGABYTE:.1f} MB sent{way}"
-    return f"{layer}{progress['phase']}; {progress['rounds']} rounds, {sent}{about}{waits}"
+    return f"{layer}{phase}; {progress['rounds']} rounds, {sent}{about}{waits}"

@@ -1,6 +1,6 @@
 """Time by part of a job, from its story by the cloud's clock: of each round, or of each phase of work on shares.
 
-People count rounds from 1, the protocol and its logs from 0.
+Whatever people read counts rounds from 1; the protocol, its records and JSON count from 0.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 
 from cloud_service.store.journal import Event
 from shared.advice.words import duration_text, number_text, size_text
+from shared.protocol.phases import phase_in_words
 
 FIRST_ROUND: Final = 1
 
@@ -96,7 +97,10 @@ def phases_of(events: Sequence[Event]) -> list[PhaseLine]:
             phase[name] += max(0, int(then.data.get(name, 0)) - int(event.data[name]))
     return [
         PhaseLine(
-            name, duration_text(each["seconds"]), number_text(each["rounds"]), size_text(each["sent_bytes"])
+            phase_in_words(name),
+            duration_text(each["seconds"]),
+            number_text(each["rounds"]),
+            size_text(each["sent_bytes"]),
         )
         for name, each in spent.items()
     ]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cloud_service.job_texts import standing
 from cloud_service.pages import wording
-from cloud_service.pages.job_times import FIRST_ROUND, PhaseLine, RoundLine, phases_of, round_of, rounds_of
+from cloud_service.pages.job_times import PhaseLine, RoundLine, phases_of, round_of, rounds_of
 from cloud_service.pages.wording import Word
 from cloud_service.store.jobs import StoredJob
 from cloud_service.store.journal import Cost, Event
@@ -19,6 +19,7 @@ from shared.protocol.disclosure import levels, terms_of
 from shared.protocol.growing_words import growing_words
 from shared.protocol.job import Job
 from shared.protocol.noise_words import noise_words
+from shared.protocol.phases import phase_in_words
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import Waiting, of_job
@@ -106,7 +107,7 @@ class JobView:
 
 def view_of(stored: StoredJob, costs: Sequence[Cost], events: Sequence[Event]) -> JobView:
     """The page's content. Args: events: the story from its start; it may have been deleted long after the end."""
-    job, waiting = stored.job, of_job(stored.job, first_round=FIRST_ROUND)
+    job, waiting = stored.job, of_job(stored.job)
     state, reached = wording.state_of(stored), _reached(stored, events)
     waits = "" if waiting is None else text("cloud.job.waits_for", who=", ".join(waiting.who))
     outcome, next_step = _ending(job)
@@ -163,7 +164,7 @@ def _reached_on_shares(job: Job) -> Reached:
     layer = text("cloud.job.layer", **place) if slowest.layer else ""
     short = text("cloud.job.layer_short", **place) if slowest.layer else ""
     rounds = number_text(slowest.rounds)
-    sentence = text("cloud.job.computing", phase=slowest.phase, rounds=rounds, layer=layer)
+    sentence = text("cloud.job.computing", phase=phase_in_words(slowest.phase), rounds=rounds, layer=layer)
     known = [report.remaining_seconds for report in reports if report.remaining_seconds is not None]
     left = text("cloud.job.left_about", time=duration_text(max(known))) if known and not job.is_over else ""
     return Reached(max(0, slowest.layer - 1), max(slowest.layers, 1), sentence, left, short)
@@ -244,6 +245,8 @@ _PLACES: Final = dict.fromkeys(("hospital", "code", "round", "nodes"), "")
 def _told(key: str, value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
+    if key == "phase":
+        return phase_in_words(str(value))
     return wording.code_in_words(str(value)) if key == "code" else str(value)
 
 

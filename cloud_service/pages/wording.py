@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from cloud_service.pages.job_times import FIRST_ROUND
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.states import CloudState
 from shared.protocol.waiting import of_job
@@ -47,7 +46,7 @@ class JobLine:
 
 def job_line(stored: StoredJob) -> JobLine:
     """A job in words."""
-    job, waiting = stored.job, of_job(stored.job, first_round=FIRST_ROUND)
+    job, waiting = stored.job, of_job(stored.job)
     return JobLine(
         id=job.manifest.job,
         study=stored.study,

@@ -10,6 +10,8 @@ from typing import Final
 from hospital_agent.computing.driver import Standing
 from hospital_agent.links.mesh import Waiting
 from shared.ids import AgentId
+from shared.protocol.phases import phase_in_words
+from shared.texts import text
 from shared.wire.secret import FramesGo, Progress
 
 _SILENT_SECONDS: Final = 2.0
@@ -96,19 +98,25 @@ class Place:
 
     def text(self) -> str:
         """For the hospital's own people."""
-        parts = [self.phase]
+        parts = [self._phase_text()]
         standing = self.standing
         if standing is not None:
-            if self.layers:
-                parts[0] = f"layer {self.layer} of {self.layers}: {self.phase}"
-            elif self.layer:
-                parts[0] = f"layer {self.layer}: {self.phase}"
-            parts.append(f"{standing.rounds} rounds, {standing.sent_bytes / _MEGABYTE:.1f} MB sent")
+            megabytes = f"{standing.sent_bytes / _MEGABYTE:.1f}"
+            parts.append(text("standing.sent", rounds=standing.rounds, megabytes=megabytes))
         if self.remaining_seconds is not None:
-            parts.append(f"about {self.remaining_seconds} s left")
+            parts.append(text("standing.left", seconds=self.remaining_seconds))
         if self.waiting is not None:
-            parts.append(f"waits for {self.waiting.peer} since {self.waiting.seconds:.0f} s")
+            since = f"{self.waiting.seconds:.0f}"
+            parts.append(text("standing.waits", who=self.waiting.peer, seconds=since))
         return "; ".join(parts)
+
+    def _phase_text(self) -> str:
+        phase = phase_in_words(self.phase)
+        if self.standing is None or not self.layer:
+            return phase
+        if self.layers:
+            return text("standing.layer_of", layer=self.layer, layers=self.layers, phase=phase)
+        return text("standing.layer", layer=self.layer, phase=phase)
 
 
 def told_anew(before: Progress | None, after: Progress) -> bool:

@@ -32,6 +32,7 @@ from shared.protocol.joining import MAX_OFFER_BYTES
 from shared.protocol.participant import abort, read_receipt, receive
 from shared.protocol.participation import Participation, from_json, schema_of, to_json
 from shared.protocol.states import AgentState
+from shared.texts import text
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import JobOffer, Roster
@@ -79,7 +80,8 @@ class Casework:
             except InputError as error:
                 self.give_up(case, JobCode.CANCELLED, str(error))
                 continue
-            self.office.progress.tell(f"goes on: {entry.phase}", job=entry.job, phase=entry.phase)
+            told = text("step.goes_on", phase=entry.phase)
+            self.office.progress.tell(told, job=entry.job, phase=entry.phase)
             if participation.manifest.is_secret and participation.roster:
                 self.due.append(case)
 
@@ -384,17 +386,18 @@ def _tally(watch: Stopwatch, spent: Spent) -> Tally:
 
 
 def _phase(kind: MessageType, after: Participation) -> str:
+    """Where the job stands, for people; they count rounds from 1, unlike the fields of logs and of `--json`."""
     match kind:
         case MessageType.ROSTER:
-            return f"{len(after.members)} hospitals take part"
+            return text("step.roster", n=len(after.members))
         case MessageType.ROUND_OPEN:
-            return f"round {after.round}: counted, hidden and ready to send"
+            return text("step.counted", round=after.round + 1)
         case MessageType.AGGREGATE if after.state is AgentState.OPENING:
-            return f"round {after.round}: sum seen to be everybody's, own part decrypted"
+            return text("step.part_decrypted", round=after.round + 1)
         case MessageType.AGGREGATE | MessageType.PARTIALS:
-            return f"round {after.round}: sums verified and decided"
+            return text("step.decided", round=after.round + 1)
         case _:
-            return str(kind)
+            return kind.replace("_", " ")
 
 
 def manifest_of(entry: JobEntry) -> Manifest:

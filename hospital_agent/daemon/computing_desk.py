@@ -15,6 +15,7 @@ from shared.errors import InputError, InternalError, JobCode
 from shared.protocol.participant import computed
 from shared.protocol.participation import to_json
 from shared.protocol.states import AgentState
+from shared.texts import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class ComputingDesk:
         outcome = carry_out(step, None, keys, self.office.keyring.identity, Stopwatch())
         self.casework.add(case.entry.job, tally_of(finished))
         entry = self.casework.booked(
-            replace(case.entry, participation=to_json(outcome.participation), phase="computed and decided")
+            replace(case.entry, participation=to_json(outcome.participation), phase=text("step.computed"))
         )
         with journal.transaction():
             self.casework.remember_result(case, outcome.participation)
@@ -82,9 +83,9 @@ class ComputingDesk:
         """Where the computing stands, for this hospital's own people."""
         changed = []
         for job, place in self.room.jobs.items():
-            case, text = self.casework.cases.get(job), f"computes: {place.text()}"
-            if case and case.participation.state is AgentState.COMPUTING and case.entry.phase != text:
-                case.entry = replace(case.entry, phase=text)
+            case, told = self.casework.cases.get(job), text("step.computes", where=place.text())
+            if case and case.participation.state is AgentState.COMPUTING and case.entry.phase != told:
+                case.entry = replace(case.entry, phase=told)
                 changed.append(case.entry)
         if changed:
             with self.office.journal.transaction(durable=False):

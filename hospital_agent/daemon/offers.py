@@ -34,6 +34,7 @@ from shared.protocol.participant import accept, cloud_key
 from shared.protocol.participation import schema_of, to_json
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.rng import random_bytes
+from shared.texts import text
 from shared.wire.base import decode_base64url
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
@@ -103,7 +104,9 @@ class OfferDesk:
             return
         verify(sealed, cloud_key(manifest_of(entry), self.office.keyring.hospital_trust()))
         reason = "The job ended or began before anyone here answered."
-        gone = replace(entry, status=JobStatus.FAILED, phase="withdrawn", code=ErrorCode.LATE, reason=reason)
+        gone = replace(
+            entry, status=JobStatus.FAILED, phase=text("step.withdrawn"), code=ErrorCode.LATE, reason=reason
+        )
         with self.office.journal.transaction():
             self.office.journal.put_job(gone)
             self.office.journal.drop_answer(entry.job)
@@ -251,7 +254,7 @@ class OfferDesk:
         accepted = replace(
             entry,
             status=JobStatus.ACTIVE,
-            phase="accepted",
+            phase=text("step.accepted"),
             participation=to_json(outcome.participation),
             snapshot_sha256=snapshot.sha256,
             records_identity=identity,
@@ -303,9 +306,7 @@ class OfferDesk:
                 "accepted", job=case.entry.job, mh=case.entry.mh, snapshot=str(case.entry.snapshot_sha256)
             )
         self.casework.cases[case.entry.job] = case
-        self.office.progress.tell(
-            "accepted; waits for the other hospitals", job=case.entry.job, phase="accepted"
-        )
+        self.office.progress.tell(text("step.accepted_waits"), job=case.entry.job, phase=case.entry.phase)
 
 
 def _entry(sealed: Sealed, manifest: Manifest) -> JobEntry:
@@ -316,6 +317,6 @@ def _entry(sealed: Sealed, manifest: Manifest) -> JobEntry:
         question=manifest.question,
         offer=sealed.raw,
         status=JobStatus.AWAITING,
-        phase="waits for a person",
+        phase=text("step.awaiting"),
         tally=Tally(),
     )

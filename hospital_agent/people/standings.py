@@ -39,7 +39,7 @@ def waiting_of(entry: JobEntry, pending: Collection[OutgoingMessage]) -> Waiting
         return waiting.of_person(manifest_of(entry), int(entry.created))
     unsent = next((message for message in pending if message.job == entry.job), None)
     if unsent is not None:
-        return waiting.of_receipt(unsent.type.replace("_", " "), since)
+        return waiting.of_receipt(unsent.type, since)
     if entry.status is not JobStatus.ACTIVE or entry.participation is None:
         return None
     known: dict[str, Any] = dict(entry.participation)

@@ -19,6 +19,7 @@ from privet.demo.progress import Progress, plural
 from privet.demo.result import HeldTree, RoundSizes, SecretWork
 from shared.errors import InternalError, JobCode, JobFailure, TemporaryError
 from shared.ids import AgentId
+from shared.protocol.phases import phase_in_words
 
 _TREE_POLL_SECONDS: Final = 0.01
 _DEADLINES: Final = {"invite_seconds": 600, "round_seconds": 3600, "pause_seconds": 60}
@@ -121,7 +122,7 @@ class JobWatch:
         elif kind == "round_open":
             number = data["round"]
             self.progress.line(
-                f"round {number}: {plural(nodes[number], 'open node')}, {data['slots']} sums asked"
+                f"round {number + 1}: {plural(nodes[number], 'open node')}, {data['slots']} sums asked"
             )
         elif kind == "contributed":
             self.progress.line(f"  {data['hospital']} sent its encrypted counts")
@@ -138,7 +139,7 @@ class JobWatch:
         where = f"layer {data['layer']} of {data['layers']}: " if data["layers"] else ""
         where = where or (f"level {data['layer']}: " if data["layer"] else "")
         told = f"{plural(data['rounds'], 'round')}, {data['sent_bytes'] / _MEGABYTE:.1f} MB sent"
-        self.progress.line(f"  {data['hospital']} {where}{data['phase']}; {told}")
+        self.progress.line(f"  {data['hospital']} {where}{phase_in_words(data['phase'])}; {told}")
 
     def _declined(self, job: str, hospital: AgentId, code: str) -> JobFailure:
         reason = self._entry(job, hospital).get("reason") or code

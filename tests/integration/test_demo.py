@@ -187,7 +187,7 @@ def test_for_a_person_it_draws_the_tree_and_says_what_was_learned(demo: Demo) ->
     assert "├─ 0: urine pushing?" in out
     for section in ("What each party learned", "Seconds", "Bytes", "How to go on"):
         assert section in out
-    assert "round 0" in err
+    assert "round 1: 1 open node" in err
     assert str(demo.temporary) not in out
 
 

@@ -121,7 +121,7 @@ def test_lines_of_a_request_name_it_at_both_ends(seen: Seen) -> None:
 
 
 def test_what_follows_from_a_request_names_it_too(seen: Seen) -> None:
-    told = [line for line in _lines(seen, "h1") if line["event"].startswith("round 0: counted")]
+    told = [line for line in _lines(seen, "h1") if line["event"].startswith("round 1: counted")]
     assert told
     polls = {line["request"]: line for line in _lines(seen, "cloud") if line.get("route") == "/v1/inbox"}
     assert all(polls[line["request"]]["agent"] == "h1" for line in told)

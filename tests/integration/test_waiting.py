@@ -40,7 +40,7 @@ def test_a_job_says_whom_it_waits_for_in_every_state(tmp_path: Path) -> None:
                 hospital.fetch()
                 hospital.send_all()
             collecting = wait()
-            assert (collecting["who"], collecting["what"]) == (["h3"], "the contribution to round 0")
+            assert (collecting["who"], collecting["what"]) == (["h3"], "the contribution to round 1")
             assert "pauses for 10 minutes" in collecting["then"]
             let_time_pass(cloud, job)
             paused = wait()

@@ -83,8 +83,8 @@ def test_a_decision_is_told_of_the_round_that_was_decided() -> None:
 
 def test_a_job_on_shares_has_the_time_of_its_phases_over_all_layers() -> None:
     assert phases_of(ON_SHARES) == [
-        PhaseLine("sort", time="7 seconds", rounds="20", sent="8.0 kB"),
-        PhaseLine("split", time="3 seconds", rounds="4", sent="2.0 kB"),
+        PhaseLine("sorting the columns", time="7 seconds", rounds="20", sent="8.0 kB"),
+        PhaseLine("parting the records", time="3 seconds", rounds="4", sent="2.0 kB"),
     ]
     assert phases_of(ON_SHARES[:4])[-1] == PhaseLine("split", "0 seconds", "0", "0 bytes")
     assert phases_of(EVENTS) == []

@@ -55,7 +55,7 @@ def test_the_estimate_begins_with_the_first_whole_layer(clock: Clock) -> None:
     assert here.remaining_seconds <= 5
     clock.now += 100
     assert here.remaining_seconds == 0
-    assert here.text() == "layer 5 of 5: split; 50 rounds, 7.5 MB sent; about 0 s left"
+    assert here.text() == "layer 5 of 5: parting the records; 50 rounds, 7.5 MB sent; about 0 s left"
 
 
 def test_where_the_tree_decides_how_deep_it_grows_there_is_no_estimate(clock: Clock) -> None:
@@ -64,7 +64,7 @@ def test_where_the_tree_decides_how_deep_it_grows_there_is_no_estimate(clock: Cl
         clock.now += 1
         here.tell(at(layer, "choice"))
     assert here.remaining_seconds is None
-    assert here.text() == "layer 3: choice; 30 rounds, 4.5 MB sent"
+    assert here.text() == "layer 3: choosing the attribute; 30 rounds, 4.5 MB sent"
 
 
 def test_a_short_wait_is_the_way_of_a_round_and_a_long_one_is_told(clock: Clock) -> None:

@@ -64,7 +64,7 @@ def test_sizes_come_from_the_events_that_the_cloud_sees() -> None:
     ]
     watching, told = watch(events)
     assert watching.follow(JOB) == (RoundSizes(1, 40), RoundSizes(2, 16))
-    assert "round 1: 2 open nodes, 16 sums asked" in told.getvalue()
+    assert "round 2: 2 open nodes, 16 sums asked" in told.getvalue()
 
 
 def test_progress_on_shares_is_told_once_for_all_compute_parties() -> None:
@@ -78,7 +78,7 @@ def test_progress_on_shares_is_told_once_for_all_compute_parties() -> None:
     watching, told = watch(events)
     assert watching.follow(JOB) == ()
     assert "h2, h3, h1 compute on shares" in told.getvalue()
-    assert told.getvalue().count("layer 2 of 4: split; 90 rounds, 1.2 MB sent") == 1
+    assert told.getvalue().count("layer 2 of 4: parting the records; 90 rounds, 1.2 MB sent") == 1
 
 
 def test_a_declining_hospital_ends_the_demo_with_its_reason() -> None:

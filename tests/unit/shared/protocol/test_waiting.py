@@ -11,7 +11,15 @@ from shared.ids import AgentId
 from shared.protocol import coordinator
 from shared.protocol.job import Job, Member
 from shared.protocol.states import AgentState, CloudState
-from shared.protocol.waiting import CLOUD, Waiting, from_document, of_hospital, of_job, of_person, of_receipt
+from shared.protocol.waiting import (
+    Waiting,
+    from_document,
+    of_hospital,
+    of_job,
+    of_person,
+    of_receipt,
+    the_cloud,
+)
 from shared.wire.envelope import MessageType, SignedEnvelope
 from tests.support.clinic import SCHEMA
 from tests.support.toy_keys import fixed_key
@@ -45,7 +53,7 @@ CASES = {
     ),
     "collecting": (
         job(CloudState.COLLECTING, what="contributed"),
-        ("the contribution to round 1", 1100, "the job pauses for 500 seconds, then it fails"),
+        ("the contribution to round 2", 1100, "the job pauses for 500 seconds, then it fails"),
     ),
     "collecting, may shrink": (
         job(
@@ -55,17 +63,17 @@ CASES = {
             round=0,
             rules={"max_shrinks": 1},
         ),
-        ("the contribution to round 0", 1100, "begins anew without them"),
+        ("the contribution to round 1", 1100, "begins anew without them"),
     ),
     "opening": (
         job(CloudState.OPENING, what="partial"),
-        ("the part of the opening of round 1", 1100, "pauses"),
+        ("the part of the opening of round 2", 1100, "pauses"),
     ),
-    "deciding": (job(CloudState.DECIDING, what="decision"), ("the decision of round 1", 1100, "pauses")),
+    "deciding": (job(CloudState.DECIDING, what="decision"), ("the decision of round 2", 1100, "pauses")),
     "computing": (job(CloudState.COMPUTING, what="decision"), ("computation on shares", 1100, "pauses")),
     "paused": (
         job(CloudState.DECIDING, what="decision", paused_since=1200),
-        ("the decision of round 1", 1700, "the job fails; if they answer before, it goes on"),
+        ("the decision of round 2", 1700, "the job fails; if they answer before, it goes on"),
     ),
 }
 
@@ -102,13 +110,13 @@ def test_what_is_said_of_a_deadline_is_what_the_clock_does(name: str) -> None:
         (CloudState.CREATED, "its next step"),
         (CloudState.KEYING, "its next step"),
         (CloudState.COMMITTED, "its next step"),
-        (CloudState.COLLECTING, "the sum of round 1"),
+        (CloudState.COLLECTING, "the sum of round 2"),
     ],
 )
 def test_a_wait_for_the_cloud_itself(state: CloudState, what: str) -> None:
     found = of_job(job(state, done=tuple(NAMES), what="contributed"))
     assert found is not None
-    assert (found.who, found.what, found.until) == ((CLOUD,), what, None)
+    assert (found.who, found.what, found.until) == ((the_cloud(),), what, None)
     assert found.then
 
 
@@ -147,7 +155,7 @@ def test_a_hospital_says_the_same_of_its_jobs() -> None:
         assert wait.what
         assert wait.then
     assert "privet agent approve" in of_person(manifest, 5).what
-    assert of_receipt(MessageType.CONTRIBUTION.value, 5).who == (CLOUD,)
+    assert of_receipt(MessageType.CONTRIBUTION.value, 5).who == (the_cloud(),)
 
 
 def test_the_sentence_has_all_five_parts() -> None:
