@@ -86,5 +86,5 @@ def test_a_job_on_shares_has_the_time_of_its_phases_over_all_layers() -> None:
         PhaseLine("sorting the columns", time="7 seconds", rounds="20", sent="8.0 kB"),
         PhaseLine("parting the records", time="3 seconds", rounds="4", sent="2.0 kB"),
     ]
-    assert phases_of(ON_SHARES[:4])[-1] == PhaseLine("split", "0 seconds", "0", "0 bytes")
+    assert phases_of(ON_SHARES[:4])[-1] == PhaseLine("parting the records", "0 seconds", "0", "0 bytes")
     assert phases_of(EVENTS) == []
