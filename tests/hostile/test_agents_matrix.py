@@ -293,7 +293,9 @@ def _consent(world: World, asking: Asking) -> Answer:
 
 def _ask(world: World, asking: Asking) -> Answer:
     study = "other" if asking.is_captured else "study"
-    ask = Ask(hospital=asking.agent, study=study, model=ABSENT, question="1" * 32, time=asking.time)
+    ask = Ask(
+        hospital=asking.agent, study=study, model=ABSENT, question="1" * 32, records=1, time=asking.time
+    )
     body = _stripped(asking, sign_ask(ask, asking.key).canonical())
     return world.ask("POST", "/v1/agent/studies/study/ask", content=body, headers=JSON)
 

@@ -43,7 +43,8 @@ def show(office: Office, **changes: Any) -> None:
 
 
 def refusal(office: Office, waiting: int = 0, **changes: Any) -> str | None:
-    case = SimpleNamespace(entry=SimpleNamespace(study=STUDY.id), participation=SimpleNamespace(members=()))
+    other = SimpleNamespace(members=(), manifest=job_of(PARTIES, STUDY))
+    case = SimpleNamespace(entry=SimpleNamespace(study=STUDY.id), participation=other)
     casework = cast(Casework, SimpleNamespace(cases=dict.fromkeys(map(str, range(waiting)), case)))
     found = study_refusal(office, casework, job_of(PARTIES, STUDY, **changes))
     return None if found is None else found.reason

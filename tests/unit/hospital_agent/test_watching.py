@@ -94,7 +94,6 @@ def test_a_question_whose_job_was_never_learned_is_given_up_and_old_answers_go(t
     now += 31
     given_up = questions.give_up(asked)
     assert (given_up.state, given_up.rows) == ("failed", ())
-    assert questions.of_job("cd" * 16, "ab" * 16) is None
     now += 3601
     questions.new("s", "ab" * 16, "ward", ["sex"], [["f"]])
     assert questions.get(asked.id) is None
