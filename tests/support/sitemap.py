@@ -17,9 +17,12 @@ from starlette.routing import BaseRoute
 
 from cloud_service.pages.routing import ROUTERS
 from hospital_agent.journal import JobStatus
+from hospital_agent.keyring import Keyring
 from hospital_agent.local_api.desk import Desk
+from hospital_agent.models import shelf_of
 from hospital_agent.pages import House
 from hospital_agent.pages.front import create_pages
+from hospital_agent.people.naming import Naming
 from hospital_agent.people.stewards import Stewards
 from tests.integration.test_new_study_pages import STEPS, filled
 from tests.support.browsing import PASSWORD, with_session
@@ -133,13 +136,23 @@ HOUSE: Final[Mapping[str, Kind]] = {
     "/house/models/{model}": _visit("/house/models/{job}"),
     "/house/models/{model}/files/{form}": FILE,
     "/house/models/{model}/try": _visit("/house/models/{job}/try"),
+    "/house/models/{model}/pin": _visit("/house/models/{second}/pin"),
+    "/house/models/{model}/describe": _visit("/house/models/{job}/describe"),
+    "/house/models/{model}/remove": _visit("/house/models/{second}/remove"),
+    "/house/names": _visit("/house/names"),
+    "/house/names/{name}": _visit("/house/names/{name}"),
+    "/house/names/{name}/{act}": _visit(
+        *(f"/house/names/{{name}}/{act}" for act in ("pin", "promote", "rollback", "unpin")),
+        "/house/names/{quiet}/canary",
+    ),
     "/house/records": _visit("/house/records"),
     "/house/records/now": PART,
     "/house/policy": _visit("/house/policy"),
 }
 HOUSE_FAULTS: Final = (
     _visit("/house/none", "/house/studies/none", "/house/jobs/none", status=404),
-    _visit("/house/models/none", status=404),
+    _visit("/house/models/none", "/house/names/none", status=404),
+    _visit("/house/names/{quiet}/promote", status=409),
 )
 
 
@@ -168,7 +181,8 @@ def opened_site(folder: Path) -> Iterator[Site]:
         waiting = _asked(federation, study)
         browser = with_session(federation.cloud, "everybody", ROLES, None)
         house = federation.hospitals[THREE[0]].folder
-        places = {
+        names = _named(federation, house, done)
+        places = names | {
             "job": done[0], "second": done[1], "waiting": waiting, "study": study, "draft": filled(browser)
         }  # fmt: skip
         yield Site(
@@ -185,6 +199,18 @@ def _grown(federation: LocalFederation, study: str, **rules: int) -> str:
     job = federation.cloud.job(study, invited=list(THREE), **rules)
     assert {entry.status for entry in federation.wait(job, THREE).values()} == {JobStatus.COMPLETE}
     return job
+
+
+def _named(federation: LocalFederation, house: Path, jobs: Sequence[str]) -> dict[str, str]:
+    """A name with a third tree on trial, and one without; so the second one's tree may be removed."""
+    study = federation.hospitals[THREE[0]].entry(jobs[0]).study  # type: ignore[union-attr]
+    tried = _grown(federation, study, max_depth=2)
+    ring = Keyring.open(house)
+    at = Naming(house, shelf_of(house, ring.identity.public, ring.hospital_trust().root), "ada")
+    for name in ("ward", "quiet-ward"):
+        at.pin(name, jobs[0])
+    at.try_out("ward", tried, "10%")
+    return {"name": "ward", "quiet": "quiet-ward"}
 
 
 def _asked(federation: LocalFederation, study: str) -> str:
