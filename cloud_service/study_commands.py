@@ -62,6 +62,13 @@ class TallyName(StrEnum):
     HISTOGRAM = "histogram"
 
 
+class FigureName(StrEnum):
+    """Figures of finished jobs that hospitals send to the cloud."""
+
+    EVALUATION = "evaluation"
+    IMPORTANCE = "importance"
+
+
 class StartName(StrEnum):
     """When jobs may begin."""
 
@@ -154,6 +161,19 @@ def create_study(
         str | None,
         typer.Option(metavar="DAY/ALL", help="Most records in these questions, likewise, such as 100/2000."),
     ] = None,
+    publish_quality: Annotated[
+        list[FigureName] | None,
+        typer.Option(
+            help="Hospitals send the cloud rounded figures of finished jobs (repeatable): evaluation, how good a tree "
+            "is; importance, how much each attribute told. None by default."
+        ),
+    ] = None,
+    quality_floor: Annotated[
+        int | None,
+        typer.Option(
+            min=2, help="In these figures no number of records below it is told, others in steps of it; 5."
+        ),
+    ] = None,
     noise_sigma: Annotated[
         str | None, typer.Option(metavar="NUMBER", help="Each job adds noise of at least this deviation.")
     ] = None,
@@ -194,6 +214,7 @@ def create_study(
         "result_parties": result_party or None,
         "tallies": [name.value for name in tally or ()] or None,
         **_asking(ask_questions, ask_records),
+        **_quality([name.value for name in publish_quality or ()], quality_floor),
         "noise": {name: value for name, value in noise.items() if value is not None} or None,
         "expires": None if expires is None else _last_second(expires),
         "publish_tree": publish_tree or None,
@@ -326,6 +347,17 @@ def _asking(questions: str | None, records: str | None) -> dict[str, Any]:
     asked, about = _pair("--ask-questions", questions), _pair("--ask-records", records)
     rules = {"questions_per_day": asked[0], "questions": asked[1]}
     return {"asking": {**rules, "records_per_day": about[0], "records": about[1]}, "shared_result": True}
+
+
+def _quality(figures: list[str], floor: int | None) -> dict[str, Any]:
+    """What is published of finished jobs; nothing without the option."""
+    if not figures and floor is not None:
+        raise InputError(
+            "a floor is of figures that are published",
+            where="--quality-floor",
+            remedy="Name them: --publish-quality evaluation, --publish-quality importance, or both.",
+        )
+    return {"quality": {"figures": figures, **({} if floor is None else {"floor": floor})}} if figures else {}
 
 
 def _pair(option: str, said: str) -> tuple[int, int]:

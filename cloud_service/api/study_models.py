@@ -25,6 +25,7 @@ from shared.wire.manifest import (
     Profile,
     SchemaSpec,
 )
+from shared.wire.quality import DEFAULT_FLOOR, MAX_FLOOR, QualityKind, QualitySpec
 from shared.wire.secret import COMPUTE_PARTIES, MAX_RECORDS
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start
 from shared.wire.tally import TallyKind
@@ -40,6 +41,25 @@ _RULES: Final = StudyRules()
 Id = Annotated[str, Field(pattern=ID_PATTERN)]
 Line = Annotated[str, Field(max_length=500)]
 AnswerState = Literal["pending", "approved", "declined", "withdrawn"]
+
+
+class QualityIn(BaseModel):
+    """What is published of finished jobs. `floor`: no number of records below it is told; others are rounded to it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    figures: Annotated[
+        list[QualityKind],
+        Field(
+            min_length=1,
+            description="evaluation: how good a tree is (jobs may then evaluate); importance: what attributes told",
+        ),
+    ]
+    floor: Annotated[int, Field(ge=2, le=MAX_FLOOR)] = DEFAULT_FLOOR
+
+    def spec(self) -> QualitySpec:
+        """The document's block."""
+        return QualitySpec(figures=sorted(set(self.figures)), floor=self.floor)
 
 
 class StudyIn(BaseModel):
@@ -120,6 +140,10 @@ class StudyIn(BaseModel):
         AskingRules | None,
         Field(description="How often each hospital may ask a shared tree by itself; by default never"),
     ] = None
+    quality: Annotated[
+        QualityIn | None,
+        Field(description="Rounded figures of finished jobs that hospitals send here; by default none"),
+    ] = None
     expires: Annotated[
         int | None, Field(ge=0, le=MAX_INTEGER, description="Unix seconds; a year from now by default")
     ] = None
@@ -138,9 +162,10 @@ class StudyIn(BaseModel):
 
     def rules(self) -> StudyRules:
         """The rest, for the use case."""
-        names = set(StudyRules.__dataclass_fields__) - {"noise"}
+        names = set(StudyRules.__dataclass_fields__) - {"noise", "quality"}
         noise = None if self.noise is None else self.noise.plan().spec()
-        return StudyRules(**{name: getattr(self, name) for name in names}, noise=noise)
+        quality = None if self.quality is None else self.quality.spec()
+        return StudyRules(**{name: getattr(self, name) for name in names}, noise=noise, quality=quality)
 
 
 class AnswerOut(BaseModel):

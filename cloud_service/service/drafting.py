@@ -18,6 +18,7 @@ from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.manifest import SECRET_CRITERIA, Criterion, Disclosure, KeyMode, Profile, SchemaSpec
 from shared.wire.noise import NoiseSpec
+from shared.wire.quality import QualitySpec
 from shared.wire.study import MAX_JOBS, MAX_SHRINKS, Start, StudyDocument
 from shared.wire.tally import TallyKind
 
@@ -79,6 +80,7 @@ class StudyRules:
     fhir: FhirMapping | None = None
     tallies: Sequence[TallyKind] | None = None
     asking: AskingRules | None = None
+    quality: QualitySpec | None = None
     expires: int | None = None
 
 
@@ -135,7 +137,7 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
         "members": members,
         "compute_parties": None if rules.compute_parties is None else list(rules.compute_parties),
         "result_parties": None if rules.result_parties is None else sorted(set(rules.result_parties)),
-        "tallies": None if rules.tallies is None else sorted(set(rules.tallies)),
+        "tallies": _tallies_of(rules),
         "expires": frame.expires if rules.expires is None else rules.expires,
     }
     fixed: dict[str, Any] = {
@@ -154,6 +156,13 @@ def draft(question: Question, rules: StudyRules, frame: Frame) -> StudyDocument:
         raise InputError(
             describe(error), where="study", remedy="Change the rule, or leave it out for its default."
         ) from None
+
+
+def _tallies_of(rules: StudyRules) -> list[TallyKind] | None:
+    """Those that were named, and evaluations where their figures are to be published."""
+    published = () if rules.quality is None else rules.quality.figures
+    counted: set[TallyKind] = {"evaluation"} if "evaluation" in published else set()
+    return sorted({*(rules.tallies or ()), *counted}) or None
 
 
 def _check_numbers(schema: SchemaSpec, profiles: Sequence[str]) -> None:

@@ -28,6 +28,7 @@ def words_of(document: StudyDocument, own: str = "") -> list[str]:
         _tree(document),
         _asking(document),
         _tallies(document),
+        _quality(document),
         _key_mode(document),
         *_noise(document),
         _floors(document),
@@ -118,6 +119,17 @@ def _tallies(document: StudyDocument) -> str:
         return ""
     what = text("study.tallies_joint").join(text(f"tally.kind.{kind}") for kind in document.tallies)
     return text("study.tallies", what=what)
+
+
+def _quality(document: StudyDocument) -> str:
+    """Which figures leave for the cloud, and how they are rounded."""
+    rules = document.quality
+    if rules is None:
+        return ""
+    told = [text(f"study.figures.{kind}") for kind in rules.figures]
+    if "evaluation" in rules.figures and document.disclosure != "class":
+        told.append(text("study.figures.bins"))
+    return text("study.quality", what=text("study.tallies_joint").join(told), floor=rules.floor)
 
 
 def _key_mode(document: StudyDocument) -> str:

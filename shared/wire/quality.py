@@ -15,6 +15,7 @@ from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, MAX_CLASSES
 
 MAX_QUALITY_BYTES: Final = 2**19
 """Of one document: most classes, each with its measures and bins, need about half of it."""
+DEFAULT_FLOOR: Final = 5
 MAX_FLOOR: Final = 1000
 WHOLE_PERCENT: Final = 100
 BINS: Final = 10
@@ -34,7 +35,7 @@ class QualitySpec(WireModel):
     """
 
     figures: Annotated[list[QualityKind], Field(min_length=1)]
-    floor: Annotated[int, Field(ge=2, le=MAX_FLOOR)] = 5
+    floor: Annotated[int, Field(ge=2, le=MAX_FLOOR)] = DEFAULT_FLOOR
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
