@@ -17,6 +17,10 @@ DEMO ?=
 TESTS ?=
 BENCH ?=
 
+# Compiled modules are kept, whatever the machine is set to: the tests start hundreds of programs, and each would
+# compile all it imports anew, which takes twice the rest of a start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo docs services judges test test-long invariants check format bench bench-long lock wheel sbom licences audit clean
