@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloud_service.places import Folder
+from machine.terminal import new_password
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -133,7 +133,9 @@ def add_person(
 ) -> Report:
     """Make an account. The person signs in with name, password and, where the role needs it, a code."""
     with _accounts_of(folder) as kept:
-        account = kept.add(name, _password(password_stdin), [one.value for one in role], hospital)
+        account = kept.add(
+            name, new_password(from_input=password_stdin), [one.value for one in role], hospital
+        )
         doubt = _doubt(kept, hospital)
     return _told(
         account,
@@ -186,7 +188,7 @@ def reset_password(folder: Folder, name: Name, password_stdin: FromInput = False
     """Give another password; the person is signed out."""
     with _accounts_of(folder) as kept:
         kept.get(name)
-        account = kept.reset_password(name, _password(password_stdin))
+        account = kept.reset_password(name, new_password(from_input=password_stdin))
     return _told(account, f"{name} has another password.")
 
 
@@ -196,19 +198,6 @@ def reset_second_factor(folder: Folder, name: Name) -> Report:
     with _accounts_of(folder) as kept:
         account = kept.reset_second_factor(name)
     return _told(account, f"{name} has no second factor now; the next sign-in shows a new one.")
-
-
-def _password(from_input: bool) -> str:
-    if from_input:
-        return sys.stdin.readline().rstrip("\r\n")
-    if not sys.stdin.isatty():
-        raise InputError(
-            "a password is needed and there is no terminal to ask at",
-            where="--password-stdin",
-            remedy="Add --password-stdin and pipe it in.",
-        )
-    answer: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return answer
 
 
 @contextmanager

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from hospital_agent.commands.asking import ask_hidden
 from machine.files import read_file
+from machine.terminal import new_passphrase, passphrase
 from shared.errors import InputError, PeerError
 
 if TYPE_CHECKING:
     from shared.wire.contract_sealed import MergerKey, MergerSecret
 
 VARIABLE: Final = "PRIVET_MERGER_PASSPHRASE"
-MIN_LENGTH: Final = 12
 _NAME: Final = "privet-merger-secret"
 _PUBLIC: Final = "Name the file KEY.pub that privet data merger-key wrote."
 _PRIVATE: Final = "Name the private key that privet data merger-key wrote."
@@ -30,19 +28,9 @@ Key = Annotated[
 def passphrase_for_new(*, asked_for: bool) -> str | None:
     """For a new key: from the environment or, where one is asked for, from the terminal; None without.
 
-    Raises: InputError: shorter than MIN_LENGTH, or nobody to ask.
+    Raises: InputError: too short, or nobody to ask.
     """
-    passphrase = os.environ.get(VARIABLE)
-    if not passphrase and not asked_for:
-        return None
-    passphrase = passphrase or _ask("Choose a passphrase for the merger's key", twice=True)
-    if len(passphrase) < MIN_LENGTH:
-        raise InputError(
-            f"the passphrase has fewer than {MIN_LENGTH} characters",
-            where=VARIABLE,
-            remedy="Choose a longer one, such as five words.",
-        )
-    return passphrase
+    return new_passphrase(VARIABLE, "Choose a passphrase for the merger's key", asked_for=asked_for)
 
 
 def secret_file(secret: MergerSecret, passphrase: str | None) -> bytes:
@@ -60,8 +48,7 @@ def read_secret(path: Path) -> MergerSecret:
 
     raw = read_file(path, max_bytes=MAX_KEY_BYTES, remedy=_PRIVATE)
     if is_protected(raw):
-        passphrase = os.environ.get(VARIABLE) or _ask("Passphrase of the merger's key", twice=False)
-        raw = unprotect(raw, passphrase, name=_NAME)
+        raw = unprotect(raw, passphrase(VARIABLE, "Passphrase of the merger's key"), name=_NAME)
     try:
         return MergerSecret.parse(raw, what=path.name, max_bytes=MAX_KEY_BYTES)
     except PeerError as error:
@@ -77,13 +64,3 @@ def read_key(path: Path) -> MergerKey:
         return MergerKey.parse(raw, what=path.name, max_bytes=MAX_KEY_BYTES)
     except PeerError as error:
         raise InputError(str(error), where=str(path), remedy=_PUBLIC) from None
-
-
-def _ask(question: str, *, twice: bool) -> str:
-    return ask_hidden(
-        question,
-        "a passphrase",
-        where=VARIABLE,
-        remedy="Set this environment variable, or run the command in a terminal.",
-        twice=twice,
-    )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from hospital_agent.commands.arguments import Folder
-from hospital_agent.commands.asking import ask_hidden
+from machine.terminal import new_password
 from shared.reports import Report
 
 stewards = typer.Typer(
@@ -31,7 +30,7 @@ def add(folder: Folder, name: Name, password_stdin: FromInput = False) -> Report
     from hospital_agent.settings import load_settings
 
     local = load_settings(folder).local
-    Stewards.of(folder).with_one(name, _password(password_stdin)).save()
+    Stewards.of(folder).with_one(name, new_password(from_input=password_stdin)).save()
     text = f"{name} may answer studies and jobs on the pages of this agent, with this password."
     if not (local.serve and local.pages and local.approve_on_page):
         text += "\nNote: the settings switch that off (local.serve, local.pages, local.approve_on_page)."
@@ -59,10 +58,3 @@ def remove(folder: Folder, name: Name) -> Report:
     load_settings(folder)
     Stewards.of(folder).without(name).save()
     return Report({"steward": name, "removed": True}, f"{name} may answer nothing on the pages any more.")
-
-
-def _password(from_input: bool) -> str:
-    if from_input:
-        return sys.stdin.readline().rstrip("\r\n")
-    remedy = "Add --password-stdin and pipe it in."
-    return ask_hidden("Password", "a password", where="--password-stdin", remedy=remedy, twice=True)
