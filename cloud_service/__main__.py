@@ -165,20 +165,21 @@ def serve(
     from cloud_service.app import create_app, prepare
     from cloud_service.protecting import UNPROTECTED
     from cloud_service.protection import Protection
-    from cloud_service.service import logs, telemetry
+    from cloud_service.service import logs
     from cloud_service.service.services import unix_time
+    from cloud_service.service.telemetry import TRACES
     from cloud_service.settings import check_listening, load_settings
     from shared.errors import starting
 
     with starting(full="C019", closed="C018", other="C090"):
         settings = load_settings(folder, host=host, port=port)
         check_listening(settings)
-        telemetry.check(settings.telemetry.endpoint)
+        TRACES.check(settings.telemetry.endpoint)
         services = prepare(settings)
         services.membership.check_clock(unix_time())
         application = create_app(services)
     logs.configure()
     if not Protection.of(folder).is_on:
         structlog.get_logger().warning("not encrypted", remedy=UNPROTECTED)
-    with telemetry.exporting(settings.telemetry.endpoint, "privet-cloud"):
+    with TRACES.exporting(settings.telemetry.endpoint, "privet-cloud"):
         run(application, settings, services.notifier.close)

@@ -153,9 +153,9 @@ class Doctor:
 
     def traces(self) -> str:
         """Whether what is set can be exported."""
-        from cloud_service.service import telemetry
+        from cloud_service.service.telemetry import TRACES
 
-        telemetry.check(self._known.telemetry.endpoint)
+        TRACES.check(self._known.telemetry.endpoint)
         return "they go to a collector" if self._known.telemetry.endpoint else "none are exported"
 
     # --- the database -----------------------------------------------------------------------------------------

@@ -1,94 +1,10 @@
-"""Spans for OpenTelemetry, where `[telemetry] endpoint` names a collector; otherwise nothing is measured or loaded.
-
-What a span may be called and carry is listed in `shared.protocol.tracing`; the rest is dropped here.
-"""
+"""An agent's spans. What one may be called and carry is listed in `shared.protocol.tracing`."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
-from shared.errors import InputError
-from shared.protocol.tracing import SPANS, TRACE_HEADER, allowed
+from machine.traces import Traces
+from shared.protocol.tracing import SPANS, allowed
 
-_EXPORT_SECONDS: Final = 5
-_tracer: Any = None
-
-
-@contextmanager
-def exporting(endpoint: str, service: str) -> Iterator[None]:
-    """Send spans to a collector by OTLP over HTTP while the context lasts; an empty endpoint sends none.
-
-    Raises: InputError: OpenTelemetry is not installed.
-    """
-    global _tracer
-    if not endpoint:
-        yield
-        return
-    provider = _provider(endpoint, service)
-    _tracer = provider.get_tracer("privet")
-    try:
-        yield
-    finally:
-        _tracer = None
-        provider.shutdown()
-
-
-def check(endpoint: str) -> None:
-    """Raises: InputError: a collector is named, and OpenTelemetry is not installed."""
-    if endpoint:
-        _load()
-
-
-def _load() -> tuple[Any, Any, Any, Any]:
-    try:
-        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-        from opentelemetry.sdk.resources import Resource
-        from opentelemetry.sdk.trace import TracerProvider
-        from opentelemetry.sdk.trace.export import BatchSpanProcessor
-    except ImportError:
-        raise InputError(
-            "a collector of traces is named, and OpenTelemetry is not installed",
-            where="telemetry.endpoint",
-            remedy="Install privet with the extra `otel`, or leave the setting out.",
-            number="A022",
-        ) from None
-    return OTLPSpanExporter, Resource, TracerProvider, BatchSpanProcessor
-
-
-def _provider(endpoint: str, service: str) -> Any:
-    exporter, resource, provider, processor = _load()
-    # A collector that is away is no reason for lines of another form in the log, nor for any trouble here.
-    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
-    made = provider(resource=resource({"service.name": service}), shutdown_on_exit=False)
-    sender = exporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=_EXPORT_SECONDS)
-    made.add_span_processor(processor(sender))
-    return made
-
-
-@contextmanager
-def span(name: str, attributes: dict[str, Any] | None = None) -> Iterator[None]:
-    """One piece of work. `attributes` are read at its end, so that the work may add to them."""
-    if _tracer is None or name not in SPANS:
-        yield
-        return
-    with _tracer.start_as_current_span(
-        name, record_exception=False, set_status_on_exception=False
-    ) as current:
-        try:
-            yield
-        finally:
-            current.set_attributes(allowed(attributes or {}))
-
-
-def headers() -> dict[str, str]:
-    """What a request to the cloud carries so that its spans there join those here; nothing while none is open."""
-    if _tracer is None:
-        return {}
-    from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-    carrier: dict[str, str] = {}
-    TraceContextTextMapPropagator().inject(carrier)
-    return {TRACE_HEADER: carrier[TRACE_HEADER]} if TRACE_HEADER in carrier else {}
+TRACES: Final = Traces(SPANS, allowed, number="A022")

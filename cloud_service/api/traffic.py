@@ -14,9 +14,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cloud_service.api.problems import CODE_KEY
 from cloud_service.service.logs import request_named
 from cloud_service.service.meters import count_request
-from cloud_service.service.telemetry import span
+from cloud_service.service.telemetry import TRACES
 from shared.ids import HEX_16_PATTERN
-from shared.protocol.tracing import REQUEST_HEADER, TRACE_HEADER, is_request_id
+from shared.protocol.tracing import REQUEST_HEADER, TRACE_HEADER, is_request_id, is_traceparent
 from shared.rng import random_bytes
 
 _log = structlog.get_logger()
@@ -59,7 +59,8 @@ class Traffic:
                 await self._app(scope, receive, send)
                 return
             seen: dict[str, Any] = {}
-            with span("request", seen, parent=names.get(TRACE_HEADER, "")):
+            parent = names.get(TRACE_HEADER, "")
+            with TRACES.span("request", seen, parent=parent if is_traceparent(parent) else ""):
                 await self._serve(scope, receive, send, Served(request, particulars, seen))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send, served: Served) -> None:

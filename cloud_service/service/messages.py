@@ -26,7 +26,7 @@ from cloud_service.service.presence import Presence
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.rates import Rates
 from cloud_service.service.recording import News, Recorder
-from cloud_service.service.telemetry import span
+from cloud_service.service.telemetry import TRACES
 from cloud_service.store import history, jobs, journal, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
@@ -108,7 +108,7 @@ class MessageDoor:
         looks = prior is None and envelope.type is MessageType.CONTRIBUTION
         verdict = self._examine(sealed) if looks else None
         try:
-            with span("message step", {"privet.type": envelope.type.value}):
+            with TRACES.span("message step", {"privet.type": envelope.type.value}):
                 reply = self._record(_Heard(sealed, claim, verdict))
         except PeerError as error:
             count_message(envelope.type.value, error.code)

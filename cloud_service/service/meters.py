@@ -14,8 +14,8 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 
-from cloud_service.service import telemetry
 from cloud_service.service.recording import News
+from cloud_service.service.telemetry import TRACES
 from cloud_service.store.database import Database
 from shared.errors import ErrorCode
 
@@ -119,7 +119,7 @@ def watch(database: Database) -> None:
 
 def _took(kind: str, seconds: float) -> None:
     (READ_SECONDS if kind == "read" else WRITE_SECONDS).observe(seconds)
-    telemetry.done(f"database {kind}", seconds)
+    TRACES.done(f"database {kind}", seconds)
 
 
 @contextmanager

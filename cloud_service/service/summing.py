@@ -21,7 +21,7 @@ from cloud_service.service.federation import Membership
 from cloud_service.service.leases import Leases
 from cloud_service.service.meters import count_sum
 from cloud_service.service.recording import Recorder
-from cloud_service.service.telemetry import span
+from cloud_service.service.telemetry import TRACES
 from cloud_service.store import jobs, messages
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
@@ -67,7 +67,7 @@ class Summer:
         if self.is_stopping.is_set() or self.leases.take(LEASE, job_id) != self.leases.me:
             return False
         try:
-            with span("sum"):
+            with TRACES.span("sum"):
                 return self._sum(job_id)
         finally:
             self.leases.release(LEASE, job_id)

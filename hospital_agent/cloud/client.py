@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import httpx
 
-from hospital_agent import telemetry
 from hospital_agent.cloud.answers import BUSY_STATUSES, busy_error, inbox_items, refusal_of
 from hospital_agent.cloud.connecting import (
     ANSWER_SECONDS,
@@ -29,6 +28,7 @@ from hospital_agent.cloud.connecting import (
 from hospital_agent.cloud.exchanges import Exchange, Observer
 from hospital_agent.cloud.retries import BusyError, Patience, retrying
 from hospital_agent.cloud.traffic import Traffic
+from hospital_agent.telemetry import TRACES
 from shared.errors import ErrorCode, PeerError, TemporaryError
 from shared.protocol.audit_log import JOURNAL_HEADER, SignedClaim
 from shared.protocol.envelopes import Signer
@@ -301,8 +301,8 @@ class CloudClient:
         request, began, found = random_bytes(8).hex(), time.perf_counter(), _Answered()
         attributes: dict[str, Any] = {"privet.type": kind}
         try:
-            with telemetry.span("agent request", attributes):
-                named = {REQUEST_HEADER: request} | telemetry.headers()
+            with TRACES.span("agent request", attributes):
+                named = {REQUEST_HEADER: request} | TRACES.headers()
                 options["headers"] = {**options.get("headers", {}), **named}
                 return self._exchange(method, path, kind, max_bytes, found, options)
         finally:

@@ -207,9 +207,9 @@ class Doctor:
 
     def traces(self) -> str:
         """Whether what is set can be exported."""
-        from hospital_agent import telemetry
+        from hospital_agent.telemetry import TRACES
 
-        telemetry.check(self._known.telemetry.endpoint)
+        TRACES.check(self._known.telemetry.endpoint)
         return "they go to a collector" if self._known.telemetry.endpoint else "none are exported"
 
     # --- the way to the cloud ---------------------------------------------------------------------------------

@@ -57,7 +57,6 @@ def run(
     ] = None,
 ) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
-    from hospital_agent import telemetry
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.progress import Progress
     from hospital_agent.local_api import create_app, serving
@@ -65,12 +64,13 @@ def run(
     from hospital_agent.policy import load_policy
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
+    from hospital_agent.telemetry import TRACES
     from shared.errors import starting
 
     with starting(full="A019", closed="A018", other="A090"):
         chosen = load_settings(folder)
         load_policy(chosen.policy)
-        telemetry.check(chosen.telemetry.endpoint)
+        TRACES.check(chosen.telemetry.endpoint)
         form = _IS_TEXT[log_format or chosen.log_format]
         daemon = Daemon.open(folder, progress=Progress(chosen.id, terminal=form))
         _check_data(daemon.office)
@@ -93,7 +93,7 @@ def run(
             clinical.install(
                 app, folder, settings.clinical, pages=local.pages, signed=partial(mapping_in, folder)
             )
-    office, traces = daemon.office, telemetry.exporting(settings.telemetry.endpoint, "privet-agent")
+    office, traces = daemon.office, TRACES.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)
     add_metrics(app, figures)

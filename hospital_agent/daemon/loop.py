@@ -33,7 +33,7 @@ from hospital_agent.journal.contact import note_silence
 from hospital_agent.keyring import Keyring
 from hospital_agent.places import PLACES
 from hospital_agent.settings import load_settings
-from hospital_agent.telemetry import span
+from hospital_agent.telemetry import TRACES
 from machine.supervisor import Heartbeat, notify
 from shared.errors import ErrorCode, InputError, PeerError, TemporaryError, starting
 from shared.protocol.audit_log import JournalClaim, SignedClaim, sign_claim
@@ -126,7 +126,7 @@ class Daemon:
                 note_silence(self.office.journal, None)
             notify("READY=1", f"STATUS=working with {self.office.settings.cloud}")
             while not self.stop.is_set():
-                with span("agent turn"):
+                with TRACES.span("agent turn"):
                     self._on_disk(self._turn)
                 heartbeat.beat()
 
