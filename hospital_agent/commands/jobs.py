@@ -44,8 +44,8 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     ring = Keyring.open(folder)
     own = ring.certificate
     with Journal.open(folder) as journal:
-        pending = journal.pending()
-        jobs = [job_document(entry, pending) for entry in journal.jobs()]
+        unsent = journal.waiting_types()
+        jobs = [job_document(entry, unsent) for entry in journal.jobs()]
         waiting = _studies_waiting(folder, journal)
         silent = silent_since(journal)
     return {
@@ -126,7 +126,7 @@ def forget(folder: Folder, job: JobPrefix) -> Report:
                 remedy="Only a job that is over can be forgotten; decline an offer first.",
             )
         with journal.transaction():
-            if any(message.job == entry.job for message in journal.pending()):
+            if entry.job in journal.waiting_types():
                 raise InputError(
                     "this hospital's last message about the job has not reached the cloud, and others wait for it",
                     where=f"job {entry.job}",

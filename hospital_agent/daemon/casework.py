@@ -19,13 +19,13 @@ from hospital_agent.daemon.publishing import left_with, with_figures
 from hospital_agent.daemon.remembering import FORGOT
 from hospital_agent.daemon.steps import Outcome, Stopwatch, carry_out
 from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage, Tally, studies
+from hospital_agent.journal.messages import note_received, note_refused, note_sent
 from hospital_agent.keyring import Spent
 from hospital_agent.policy import shows_result, tells_of_one
 from hospital_agent.records import Snapshot
 from shared.errors import ErrorCode, InputError, InternalError, JobCode, JobFailure, PeerError
 from shared.protocol.agent_effects import Aborted, Completed, Count, HospitalKeys
 from shared.protocol.asking import asked_of
-from shared.protocol.audit_log import record_of
 from shared.protocol.consenting import SeenRoster, valid_consents
 from shared.protocol.envelopes import ZERO_HASH, Sealed, body_of, unseal
 from shared.protocol.joining import MAX_OFFER_BYTES
@@ -132,16 +132,7 @@ class Casework:
             )
         with journal.transaction(durable=False):
             journal.acknowledge(message, raw)
-            journal.record(
-                "sent",
-                job=message.job,
-                type=message.type,
-                round=message.round,
-                attempt=message.attempt,
-                sha256=message.sha256,
-                head=head,
-                **left_with(message),
-            )
+            note_sent(journal, message, head, **left_with(message))
             if case:
                 case.participation = replace(case.participation, head=head)
                 entry = replace(case.entry, participation=to_json(case.participation))
@@ -163,9 +154,7 @@ class Casework:
         )
         with journal.transaction():
             journal.refuse(message)
-            journal.record(
-                "refused", job=message.job, type=message.type, code=error.code.value, sha256=message.sha256
-            )
+            note_refused(journal, message, error.code.value)
         if case and message.type == MessageType.JOB_ACCEPT:
             self.close(case, JobStatus.FAILED, code=error.code.value, reason=str(error))
         elif case and error.code is ErrorCode.REPLAY_CONFLICT:
@@ -230,7 +219,7 @@ class Casework:
                 journal.move_cursor(inbox_id)
             last = evidence or received
             if last is not None:
-                journal.record("received", job=job, head=case.participation.head, **record_of(last))
+                note_received(journal, job, case.participation.head, last)
             journal.record("ended", job=job, status=status.value, code=code, head=case.participation.head)
         journal.empty_log()
         self.office.discard_snapshot(entry.snapshot_sha256)
@@ -334,7 +323,7 @@ class Casework:
             for message in outcome.outgoing:
                 journal.queue(message)
             journal.move_cursor(inbox_id)
-            journal.record("received", job=entry.job, head=after.head, **record_of(sealed))
+            note_received(journal, entry.job, after.head, sealed)
         case.entry, case.participation = entry, after
         self.office.progress.tell(phase, job=entry.job, round=after.round, attempt=after.attempt, phase=phase)
         if outcome.computes:

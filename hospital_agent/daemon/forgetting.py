@@ -15,7 +15,7 @@ def forget_old(office: Office) -> int:
     if days == 0:
         return 0
     before = office.clock() - days * _DAY_SECONDS
-    waiting = {message.job for message in journal.pending()}
+    waiting = journal.waiting_types()
     old = [
         entry
         for entry in journal.jobs()

@@ -24,15 +24,27 @@ def link(head: str, record: Mapping[str, Any]) -> tuple[str, str]:
 
 def check(rows: Sequence[tuple[str, str]]) -> list[Mapping[str, Any]]:
     """The records of (text, hash) rows in order. Raises: InputError: the chain is broken, from which record on."""
-    head, records = START, []
+    head = START
     for number, (text, stored) in enumerate(rows):
-        head = audit_log.link(head, text.encode())
-        record = json.loads(text)
-        if head != stored or record["n"] != number:
-            raise InputError(
-                f"the audit chain is broken at record {number}",
-                where="journal",
-                remedy="Keep the folder as evidence and compare it with a backup.",
-            )
-        records.append(record)
-    return records
+        head = checked(number, head, text, stored)
+    return [json.loads(text) for text, _ in rows]
+
+
+def checked(number: int, head: str, text: str, stored: str) -> str:
+    """The head after a record. Args: head: that before it. stored: that the journal has after it.
+
+    Raises: InputError: the record was altered, or stands at another place.
+    """
+    after = audit_log.link(head, text.encode())
+    if after != stored or json.loads(text)["n"] != number:
+        raise broken_at(number)
+    return after
+
+
+def broken_at(number: int) -> InputError:
+    """The chain is broken from this record on."""
+    return InputError(
+        f"the audit chain is broken at record {number}",
+        where="journal",
+        remedy="Keep the folder as evidence and compare it with a backup.",
+    )

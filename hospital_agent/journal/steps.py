@@ -77,5 +77,11 @@ CREATE INDEX asked_by ON asked_questions (study, hospital);
 """
 """Jobs by which hospitals asked shared trees by themselves, counted apart from a study's other jobs."""
 
-STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD, _FORGOTTEN, _ASKED)
+_LOOKED_AT: Final = """
+CREATE INDEX audit_by_job ON audit (json_extract(record, '$.job'));
+CREATE INDEX jobs_by_age ON jobs (created, job);
+"""
+"""Pages show one job's records, and one page of the jobs."""
+
+STEPS: Final = (_FIRST, _STUDIES, _PRIVACY, _THRESHOLD, _FORGOTTEN, _ASKED, _LOOKED_AT)
 """All steps in order. To add one: write it above, append it here; nothing else."""

@@ -122,6 +122,14 @@ class Journal:
         )
         return [self._job_entry(row) for row in rows]
 
+    def jobs_page(self, start: int, most: int) -> list[JobEntry]:
+        """The newest jobs first, from number `start` on, at most `most`; reads no others."""
+        rows = self.connection.execute(
+            f"SELECT {_JOB_COLUMNS} FROM jobs ORDER BY created DESC, job DESC LIMIT ? OFFSET ?",  # noqa: S608 - constants only
+            (most, start),
+        )
+        return [self._job_entry(row) for row in rows]
+
     def status_counts(self) -> dict[str, int]:
         """How many jobs have each status that occurs; reads none of them."""
         return dict(self.connection.execute("SELECT status, COUNT(*) FROM jobs GROUP BY status").fetchall())
@@ -189,6 +197,13 @@ class Journal:
     def pending(self) -> list[OutgoingMessage]:
         """What is not acknowledged yet, in the order of sending."""
         return self._messages("WHERE state = 'pending' ORDER BY id")
+
+    def waiting_types(self) -> dict[str, str]:
+        """For each job with a message that is not acknowledged yet, the type of the first; reads none of them."""
+        rows = self.connection.execute(
+            "SELECT job, type FROM outbox WHERE state = 'pending' ORDER BY id DESC"
+        )
+        return dict(rows.fetchall())
 
     def pending_count(self) -> int:
         """How many those are; reads none of them."""

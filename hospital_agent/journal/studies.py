@@ -6,6 +6,7 @@ until the cloud has taken them.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -132,7 +133,7 @@ def learn(journal: Journal, entry: StudyEntry) -> None:
     values = tuple(getattr(entry, name) for name in _COLUMNS.split(", "))
     marks = ", ".join("?" for _ in values)
     journal.connection.execute(f"INSERT INTO studies ({_COLUMNS}) VALUES ({marks})", values)  # noqa: S608 - constants only
-    journal.record("study_shown", study=entry.study, sha256=entry.sha256)
+    journal.record("study_shown", study=entry.study, sha256=entry.sha256, bytes=len(entry.signed))
 
 
 def note_closed(journal: Journal, study_id: str, closed: int) -> None:
@@ -212,7 +213,13 @@ def settle(journal: Journal, word: Word, *, taken: bool) -> None:
     with journal.transaction():
         state = "sent" if taken else "refused"
         journal.connection.execute("UPDATE study_words SET state = ? WHERE id = ?", (state, word.id))
-        journal.record(f"study_word_{state}", study=word.study, word=word.kind.value)
+        journal.record(
+            f"study_word_{state}",
+            study=word.study,
+            word=word.kind.value,
+            sha256=hashlib.sha256(word.raw).hexdigest(),
+            bytes=len(word.raw),
+        )
 
 
 def words_said(journal: Journal, study_id: str) -> list[dict[str, Any]]:

@@ -46,15 +46,15 @@ def add(pages: FastAPI, house: House) -> None:
     ) -> Response:
         """The jobs, the newest first."""
         with house.journal() as journal:
-            entries, pending = journal.jobs()[::-1], journal.pending()
-        jobs = [job_row(job_document(entry, pending)) for entry in entries[start : start + SHOWN_JOBS]]
+            entries, unsent = journal.jobs_page(start, SHOWN_JOBS + 1), journal.waiting_types()
+        jobs = [job_row(job_document(entry, unsent)) for entry in entries[:SHOWN_JOBS]]
         return page(
             request,
             "jobs.html",
             active="jobs",
             jobs=jobs,
             newer=max(0, start - SHOWN_JOBS) if start else None,
-            older=start + SHOWN_JOBS if start + SHOWN_JOBS < len(entries) else None,
+            older=start + SHOWN_JOBS if len(entries) > SHOWN_JOBS else None,
         )
 
     @pages.get("/house/jobs/{job}")
@@ -145,7 +145,7 @@ def _entry(journal: Journal, job: str) -> JobEntry:
 
 
 def _row(journal: Journal, entry: JobEntry) -> JobRow:
-    return job_row(job_document(entry, journal.pending()))
+    return job_row(job_document(entry, journal.waiting_types()))
 
 
 def _seen(values: Mapping[str, Any]) -> str:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from hospital_agent.daemon.casework import manifest_of
-from hospital_agent.journal import JobEntry, JobStatus, OutgoingMessage
+from hospital_agent.journal import JobEntry, JobStatus
 from shared.protocol import waiting
 from shared.protocol.states import AgentState
 from shared.protocol.waiting import Waiting
 
 
-def job_document(entry: JobEntry, pending: Collection[OutgoingMessage]) -> dict[str, Any]:
-    """One of the jobs of `privet agent status --json`. Args: pending: own messages without an answer."""
-    found = waiting_of(entry, pending)
+def job_document(entry: JobEntry, unsent: Mapping[str, str]) -> dict[str, Any]:
+    """One of the jobs of `privet agent status --json`.
+
+    Args: unsent: by job the type of the first own message without an answer.
+    """
+    found = waiting_of(entry, unsent)
     return {
         "job": entry.job,
         "study": entry.study,
@@ -32,14 +35,13 @@ def job_document(entry: JobEntry, pending: Collection[OutgoingMessage]) -> dict[
     }
 
 
-def waiting_of(entry: JobEntry, pending: Collection[OutgoingMessage]) -> Waiting | None:
-    """One job's; None where it is over or this hospital works. Args: pending: own messages without an answer."""
+def waiting_of(entry: JobEntry, unsent: Mapping[str, str]) -> Waiting | None:
+    """One job's; None where it is over or this hospital works. Args: unsent: as for `job_document`."""
     since = int(entry.updated)
     if entry.status is JobStatus.AWAITING:
         return waiting.of_person(manifest_of(entry), int(entry.created))
-    unsent = next((message for message in pending if message.job == entry.job), None)
-    if unsent is not None:
-        return waiting.of_receipt(unsent.type, since)
+    if entry.job in unsent:
+        return waiting.of_receipt(unsent[entry.job], since)
     if entry.status is not JobStatus.ACTIVE or entry.participation is None:
         return None
     known: dict[str, Any] = dict(entry.participation)
