@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from hospital_agent.commands.predicting import open_shelf
 from hospital_agent.commands.serving_desk import desk_in
-from hospital_agent.journal import JobStatus, Journal
+from hospital_agent.journal import JobStatus, Journal, studies
 from hospital_agent.local_api import create_app
 from hospital_agent.settings import load_settings
 from shared.tree.prediction import predict
@@ -31,7 +31,7 @@ RECORDS = [dict(zip(measured_clinic.NAMES, row, strict=False)) for row in measur
 @pytest.fixture(scope="module")
 def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFederation]:
     folder = tmp_path_factory.mktemp("federation")
-    with local_federation(folder, THREE, agents_may_ask=True, limits={"asked_jobs_per_day": 1}) as running:
+    with local_federation(folder, THREE, agents_may_ask=True) as running:
         yield running
 
 
@@ -39,7 +39,8 @@ def federation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalFedera
 def shared_tree(federation: LocalFederation, tmp_path_factory: pytest.TempPathFactory) -> str:
     parts = measured_clinic.dealt(measured_clinic.records(60), THREE)
     made = measured_clinic.files(tmp_path_factory.mktemp("records") / "measured", parts)
-    rules: dict[str, Any] = {"mode": "gain-ratio", "max_depth": 2, "secret": SECRET}
+    asking = {"questions_per_day": 1, "questions": 2, "records_per_day": 6, "records": 12}
+    rules: dict[str, Any] = {"mode": "gain-ratio", "max_depth": 2, "secret": SECRET, "asking": asking}
     outcome = federation.run_job(measured_clinic.SCHEMA, made, **rules)
     assert outcome.statuses == {JobStatus.COMPLETE}
     return outcome.job
@@ -71,6 +72,18 @@ def test_a_shared_tree_is_asked_by_the_same_call(federation: LocalFederation, sh
         assert "within 24 hours" in again.text
     kept = json.loads((federation.hospitals["h2"].folder / "questions" / f"{found['id']}.json").read_text())
     assert kept["rows"] == []
+    (job,) = [
+        entry
+        for entry in federation.cloud.people.get("/v1/jobs").json()["jobs"]
+        if entry["id"] == found["job"]
+    ]
+    for hospital in federation.hospitals.values():
+        with Journal.open(hospital.folder) as journal:
+            (asked,) = studies.asked_by(journal, job["study"], "h2")
+            entry = studies.study(journal, job["study"])
+        assert (asked.question, asked.records) == (found["id"], len(RECORDS))
+        assert entry is not None
+        assert entry.begun == 1
     others = [federation.hospitals[name].folder for name in ("h1", "h3")]
     assert not [folder for folder in others if (folder / "predictions").exists()]
 

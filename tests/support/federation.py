@@ -192,7 +192,7 @@ class LocalFederation:
         """
         for name, path in files.items():
             self.hospitals[name].configure(path, **(data or {}))
-        names = {"publish_tree", "disclosure", "synthetic", "criteria"}
+        names = {"publish_tree", "disclosure", "synthetic", "criteria", "asking"}
         study = self.cloud.study(
             dict(schema), name=f"study-{next(self._numbers)}", **{k: v for k, v in plan.items() if k in names}
         )
