@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hospital_agent.records.composing import with_open_class
 from hospital_agent.records.contracted import study_names
 from hospital_agent.records.files import read_table
 from hospital_agent.records.matching import encode
@@ -29,7 +30,7 @@ class AskedSource:
 
     def freeze(self, schema: Schema, salt: bytes) -> CodedSnapshot:
         """Read the file, check every field but the class against the schema, keep the codes."""
-        settings = replace(self.settings, class_column=None)
+        settings = with_open_class(replace(self.settings, class_column=None))
         table = _with_open_class(read_table(settings), schema, settings)
         return CodedSnapshot.write(self.directory, encode(table, schema, settings), schema, salt)
 

@@ -6,17 +6,19 @@ never a number of rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from hospital_agent.records.composing import is_derived
 from hospital_agent.records.contracted import owner_reader, study_names
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.matching import match_columns
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table
+from shared.contract.deriving import derivation_of
 from shared.contract.reading import BrokenRuleError, Rule
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
@@ -24,6 +26,7 @@ from shared.tree.numbers import UnknownValueError
 from shared.wire.contract import ContractAttribute, ContractClass, DataContract, owners_of
 
 _ABSENT_TOLD: Final = 20
+_MAP: Final = "Map one with rename in [data], or have the contract list this hospital's name of it (columns)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +93,23 @@ def _lost_columns(table: Table, contract: DataContract, settings: DataSettings) 
     spare = 1 + len({table.find(reference, "drop").position for reference in settings.drop})
     if not table.has_header and not wanted & set(names) and len(names) - spare == len(wanted):
         return []
-    lost = [attribute.name for attribute in contract.attributes if attribute.name not in names]
-    if settings.class_column is None and contract.class_.name not in names:
-        lost.append(contract.class_.name)
-    return [
-        Fault(
-            name,
-            Rule.COLUMN,
-            "no column of the records is it",
-            "Map one with rename in [data], or have the contract list this hospital's name of it (columns)",
-        )
-        for name in lost
+    lost = [
+        attribute.name
+        for attribute in contract.attributes
+        if attribute.name not in names and not is_derived(settings, attribute.name, names)
     ]
+    target = contract.class_.name
+    if settings.class_column is None and target not in names and not is_derived(settings, target, names):
+        lost.append(target)
+    return [Fault(name, Rule.COLUMN, _why_lost(name, contract, names), _MAP) for name in lost]
+
+
+def _why_lost(name: str, contract: DataContract, names: Sequence[str]) -> str:
+    derivation = derivation_of(contract, name)
+    if derivation is None:
+        return "no column of the records is it"
+    absent = ", ".join(source for source in derivation.columns if source not in names)
+    return f"it is made of several columns, and no column of the records is {absent}"
 
 
 def _read_all(

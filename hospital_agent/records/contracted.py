@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from hospital_agent.records.source import DataSettings
+from shared.contract.deriving import SEPARATOR, derivation_of, derived_reader, joined
 from shared.contract.reading import attribute_reader, class_reader, other_names
 from shared.errors import InputError
 from shared.wire.contract import ContractAttribute, ContractClass, owners_of
@@ -43,7 +44,21 @@ def through_contract(settings: DataSettings, name: str, code_of: Read) -> Read:
 
 
 def owner_reader(owner: ContractAttribute | ContractClass, settings: DataSettings) -> Callable[[str], str]:
-    """How a column's texts are read here, in the unit of this hospital."""
+    """How a column's texts are read here, in the units of this hospital; of a derived one the joined fields."""
+    contract = settings.contract
+    derivation = None if contract is None else derivation_of(contract, owner.name)
+    if contract is not None and derivation is not None:
+        return _without_codes(derived_reader(contract, owner, derivation, settings.units), settings)
     if isinstance(owner, ContractClass):
         return class_reader(owner)
     return attribute_reader(owner, settings.units.get(owner.name, ""))
+
+
+def _without_codes(read: Callable[[str], str], settings: DataSettings) -> Callable[[str], str]:
+    """The hospital's codes for missing as empty fields: of files they are already, of an engine's joined texts not."""
+    codes = settings.missing_codes
+    if not codes:
+        return read
+    return lambda text: read(
+        joined(["" if part.strip() in codes else part for part in text.split(SEPARATOR)])
+    )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hospital_agent.records.composing import composed, input_names
 from hospital_agent.records.contracted import study_names, through_contract
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.source import DataSettings
@@ -71,12 +72,13 @@ def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match
 
     Raises: InputError: no class column, an attribute without a column, two columns for one name.
     """
-    target = _class_column(table, schema, settings)
     dropped = {table.find(reference, "drop").position for reference in settings.drop}
+    made = _derived(table, settings, dropped)
+    target = made.get(schema.class_name) or _class_column(table, schema, settings)
     rest = [column for column in table.columns if column.position not in {*dropped, target.position}]
     names = study_names([column.name for column in rest], settings)
     refuse_duplicate_names(names, f"{table.where}, after renaming")
-    by_name = dict(zip(names, rest, strict=True))
+    by_name = dict(zip(names, rest, strict=True)) | made
     wanted = [attribute.name for attribute in schema.attributes]
     if not table.has_header and not set(wanted) <= set(by_name):
         return Match((*_by_position(table, rest, wanted, is_dropping=bool(dropped)), target), ())
@@ -90,8 +92,16 @@ def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match
             if missing[0] in left_out
             else "Add the column, or map an existing one to that name with rename.",
         )
-    ignored = tuple(name for name in names if name not in set(wanted))
+    used = {*wanted, *input_names(settings)} - {*made}
+    ignored = tuple(name for name in names if name not in used)
     return Match((*(by_name[name] for name in wanted), target), ignored)
+
+
+def _derived(table: Table, settings: DataSettings, dropped: set[int]) -> dict[str, Column]:
+    """The columns that the contract makes of others, by the study's name of them."""
+    there = [column for column in table.columns if column.position not in dropped]
+    names = study_names([column.name for column in there], settings)
+    return composed(dict(zip(names, there, strict=True)), settings)
 
 
 def _class_column(table: Table, schema: Schema, settings: DataSettings) -> Column:

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hospital_agent.records.composing import is_derived
 from hospital_agent.records.contracted import owner_reader, study_names
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.matching import match_columns
@@ -26,7 +27,7 @@ def with_class(table: Table, contract: DataContract, settings: DataSettings) -> 
     """The table, with the contract's first class in every row where no column is the class; and whether one was."""
     target = contract.class_
     names = study_names([column.name for column in table.columns], settings)
-    if settings.class_column is not None or target.name in names:
+    if settings.class_column is not None or target.name in names or is_derived(settings, target.name, names):
         return table, True
     asked = Column(
         target.name, len(table.columns) + 1, (target.values[0].value,), np.zeros(table.row_count, np.uint8)

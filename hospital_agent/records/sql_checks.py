@@ -38,7 +38,10 @@ def read_spellings(columns: SqlColumns, schema: Schema, settings: DataSettings) 
     found: list[Spellings] = []
     for attribute, column in zip(schema.attributes, columns.attributes, strict=True):
         where = f"{place(settings)}, column {column.get_name()!r}"
-        if attribute.is_numeric:
+        is_derived = attribute.name in columns.derived
+        if is_derived and attribute.fixed_point is not None:
+            raise MustCopyError(f"column {attribute.name!r} is a number made of several columns")
+        if attribute.is_numeric and not is_derived:
             found.append(())
         else:
             size, read = len(attribute.values), through_contract(settings, attribute.name, attribute.code_of)
@@ -79,7 +82,9 @@ def _spellings(
         except UnknownValueError:
             unknown += 1
     if len(texts) == _MAX_DISTINCT and not unknown and settings.contract is not None:
-        raise MustCopyError(f"{where.rpartition(', ')[2]} is spelled in {_MAX_DISTINCT} ways or more")
+        raise MustCopyError(
+            f"{where.rpartition(', ')[2]} is spelled, or made of others, in {_MAX_DISTINCT} ways or more"
+        )
     if unknown or len(texts) == _MAX_DISTINCT:
         raise InputError(
             f"texts that the schema does not list ({unknown} distinct ones among the first {len(texts)}).",

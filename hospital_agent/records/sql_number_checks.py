@@ -40,7 +40,7 @@ def check_numbers(columns: SqlColumns, schema: Schema, settings: DataSettings) -
     sums: dict[str, Any] = {}
     asked: list[tuple[str, str]] = []
     for attribute, column in zip(schema.attributes, columns.attributes, strict=True):
-        if attribute.cuts is None:
+        if attribute.cuts is None or attribute.name in columns.derived:
             continue
         for fault, condition in NumberColumn(column, NumberReading.of(attribute, settings)).faults().items():
             sums[f"s{len(asked)}"] = condition.ifelse(1, 0).sum()

@@ -13,8 +13,10 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
+from hospital_agent.records.composing import input_names
 from hospital_agent.records.contracted import study_names
 from hospital_agent.records.source import DataSettings
+from hospital_agent.records.sql_composing import composed_there
 from hospital_agent.records.sql_engine import ibis, place
 from hospital_agent.records.sql_numbers import NumberColumn, NumberReading
 from hospital_agent.records.table import refuse_duplicate_names
@@ -33,6 +35,8 @@ class SqlColumns:
     attributes: tuple[Any, ...] = field(repr=False)
     target: Any = field(repr=False)
     ignored: tuple[str, ...]
+    derived: frozenset[str] = frozenset()
+    """Names of the attributes and the class that are joined texts of several columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +56,24 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
     names = study_names(rows.columns, settings)
     refuse_duplicate_names(names, f"{place(settings)}, after renaming")
     actual = dict(zip(names, rows.columns, strict=True))
-    target = _class_name(rows, actual, schema, settings)
+    made = composed_there(rows, actual, settings)
+    derived_class = made.get(schema.class_name)
+    target = rows[_class_name(rows, actual, schema, settings)] if derived_class is None else derived_class
     wanted = [attribute.name for attribute in schema.attributes]
-    missing = [name for name in wanted if name not in actual]
+    missing = [name for name in wanted if name not in actual and name not in made]
     if missing:
         raise InputError(
             f"the study's attribute {missing[0]!r} has no column here ({len(missing)} missing in all).",
             where=place(settings),
             remedy="Add the column, or map an existing one to that name with rename.",
         )
-    columns = tuple(rows[actual[name]] for name in wanted)
+    columns = tuple(made[name] if name in made else rows[actual[name]] for name in wanted)
     for attribute, column in zip(schema.attributes, columns, strict=True):
         _check_type(attribute, column, settings)
-    known = {*wanted, *study_names([target], settings)}
-    return SqlColumns(rows, columns, rows[target], tuple(name for name in names if name not in known))
+    known = {*wanted, *study_names([target.get_name()], settings), *input_names(settings)} - {*made}
+    return SqlColumns(
+        rows, columns, target, tuple(name for name in names if name not in known), frozenset(made)
+    )
 
 
 def with_conditions(
@@ -79,7 +87,7 @@ def with_conditions(
     triples = zip(schema.attributes, columns.attributes, of_attributes, strict=True)
     values = tuple(
         _spelled(column, texts)
-        if attribute.cuts is None
+        if attribute.cuts is None or attribute.name in columns.derived
         else NumberColumn(column, NumberReading.of(attribute, settings)).conditions()
         for attribute, column, texts in triples
     )

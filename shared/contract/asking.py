@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from types import MappingProxyType
 
+from shared.contract.deriving import maker_of
 from shared.contract.reading import BrokenRuleError, Read, Rule, attribute_reader, other_names
 from shared.errors import InputError
 from shared.wire.contract import DataContract
@@ -19,7 +20,9 @@ def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProx
     """How a record's names and values become the study's. Args: units: of numbers here, by attribute.
 
     A value that the contract does not take is left as it is: the walk down the tree tells what becomes of it. Truth
-    values and what is absent are left as well.
+    values and what is absent are left as well. An attribute that is made of several columns is made where the record
+    names all of them; else it is read under its own name.
+    Raises (the reader): InputError: a column that is given twice; columns of which an attribute cannot be made.
     """
     names = other_names(contract)
     reads = {
@@ -27,18 +30,23 @@ def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProx
         for attribute in contract.attributes
     }
 
+    derive = asked_maker(contract, units)
+
     def as_study(record: Asked) -> dict[str, Value]:
-        named: dict[str, Value] = {}
+        given: dict[str, Value] = {}
         for name, value in record.items():
             own = names.get(name, name)
-            if own in named:
+            if own in given:
                 raise InputError(
                     f"it is given twice, also as {name!r}",
                     where=f"attribute {own[:200]!r}",
                     remedy="Give it under one name.",
                 )
-            named[own] = read_value(reads[own], value) if own in reads else value
-        return named
+            given[own] = value
+        named = {
+            name: read_value(reads[name], value) if name in reads else value for name, value in given.items()
+        }
+        return named if derive is None else derive(given, named)
 
     return as_study
 
@@ -51,3 +59,41 @@ def read_value(read: Read, value: Value) -> Value:
         return read(str(value))
     except BrokenRuleError as error:
         return "" if error.rule is Rule.EMPTY else value
+
+
+def asked_maker(
+    contract: DataContract, units: Mapping[str, str] = MappingProxyType({})
+) -> Callable[[Asked, dict[str, Value]], dict[str, Value]] | None:
+    """How derived attributes join a record that is read; None where the contract derives none.
+
+    The function takes the record as it was given, under the study's names, and as it is read; it gives the latter with
+    what is derived and without the columns that are read for that alone.
+    """
+    attributes = {one.name: one for one in contract.attributes}
+    makers = [
+        (one, maker_of(contract, one, units), attribute_reader(attributes[one.name]))
+        for one in contract.derived
+        if one.name in attributes
+    ]
+    spare = {one.name for one in contract.inputs}
+    if not makers and not spare:
+        return None
+
+    def derive(given: Asked, named: dict[str, Value]) -> dict[str, Value]:
+        found = {name: value for name, value in named.items() if name not in spare}
+        for derivation, make, read in makers:
+            if all(name in given for name in derivation.columns):
+                made = make([field_of(given[name]) for name in derivation.columns])
+                found[derivation.name] = read_value(read, made)
+        return found
+
+    return derive
+
+
+def field_of(value: Value) -> str:
+    """A value as the text of a field: truth as `true` and `false`, what is absent as an empty field."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -39,6 +39,9 @@ class Rule(StrEnum):
     RANGE = "range"
     DECIMALS = "decimals"
     COLUMN = "missing-column"
+    COMBINATION = "unknown-combination"
+    NO_DATE = "no-date"
+    DIVISION = "division-by-zero"
 
 
 class BrokenRuleError(UnknownValueError):
@@ -87,7 +90,8 @@ def class_reader(target: ContractClass) -> Read:
 
 def other_names(contract: DataContract) -> dict[str, str]:
     """Column at a hospital to name in the study, for every further name that the contract knows."""
-    return {column: owner.name for owner in owners_of(contract) for column in owner.columns}
+    described = (*owners_of(contract), *contract.inputs)
+    return {column: one.name for one in described for column in one.columns}
 
 
 def _value_reader(owner: ContractAttribute | ContractClass, where: str) -> Read:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
+from shared.contract.derived_checks import check_derivations, texts_of
 from shared.contract.spelling import as_code, as_spelled
 from shared.errors import InputError
 from shared.tree.numbers import FixedPoint
 from shared.tree.schema import MISSING_NAMES, Attribute, Missing, Schema
 from shared.tree.schema_checks import is_plain_line
-from shared.wire.contract import ContractAttribute, ContractClass, DataContract, owners_of
+from shared.wire.contract import ContractAttribute, ContractClass, ContractInput, DataContract, owners_of
 
 MISSING: Final = MISSING_NAMES[-1]
 """What the value of an empty field is called, where the contract lists none itself."""
@@ -38,19 +39,25 @@ def check_contract(contract: DataContract) -> None:
     Raises: InputError: naming the column and what is at fault.
     """
     seen: dict[str, str] = {}
-    for owner in owners_of(contract):
-        for column in dict.fromkeys((owner.name, *owner.columns)):
-            if column in seen:
+    for owner in (*owners_of(contract), *contract.inputs):
+        for name in dict.fromkeys((owner.name, *owner.columns)):
+            if name in seen:
                 raise InputError(
-                    f"the column {column!r} is named for {seen[column]!r} and for {owner.name!r}",
+                    f"the column {name!r} is named for {seen[name]!r} and for {owner.name!r}",
                     where="contract",
                     remedy="Let each column hold one attribute.",
                 )
-            seen[column] = owner.name
+            seen[name] = owner.name
         _check_values(owner)
-    for attribute in contract.attributes:
-        _check_range(attribute)
+    check_derivations(contract)
+    for column in _columns(contract):
+        _check_range(column)
     _check_lines(contract)
+
+
+def _columns(contract: DataContract) -> list[ContractAttribute | ContractInput]:
+    """All columns but that of the class."""
+    return [*contract.attributes, *contract.inputs]
 
 
 def _attribute(attribute: ContractAttribute) -> Attribute:
@@ -74,7 +81,7 @@ def _marker(attribute: ContractAttribute) -> Missing | None:
     return "fractional" if attribute.missing_policy == "fractional" else None
 
 
-def _check_values(owner: ContractAttribute | ContractClass) -> None:
+def _check_values(owner: ContractAttribute | ContractClass | ContractInput) -> None:
     where = f"contract, column {owner.name!r}"
     if isinstance(owner, ContractAttribute) and owner.missing_policy != "category":
         listed = sorted({entry.value for entry in owner.values} & set(MISSING_NAMES))
@@ -87,7 +94,7 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
     if sum(entry.other for entry in owner.values) > 1:
         raise InputError("two values take all other texts", where=where, remedy="Keep one of them.")
     meant: dict[str, str] = {}
-    codes = owner.missing_codes if isinstance(owner, ContractAttribute) else []
+    codes = [] if isinstance(owner, ContractClass) else owner.missing_codes
     empty = {as_spelled(code, owner.spelling) for code in codes}
     for entry in owner.values:
         for text in (entry.value, *entry.texts):
@@ -118,7 +125,7 @@ def _check_values(owner: ContractAttribute | ContractClass) -> None:
         raise InputError("a value is listed twice", where=where, remedy="List each value once.")
 
 
-def _check_range(attribute: ContractAttribute) -> None:
+def _check_range(attribute: ContractAttribute | ContractInput) -> None:
     low, high = attribute.minimum, attribute.maximum
     if low is not None and high is not None and Decimal(low) > Decimal(high):
         raise InputError(
@@ -142,11 +149,14 @@ def _texts(contract: DataContract) -> Iterator[str]:
     yield contract.title
     for excluded in contract.excluded:
         yield from (excluded.column, excluded.reason)
-    for attribute in contract.attributes:
-        yield from (attribute.unit, *attribute.missing_codes, *(one.unit for one in attribute.conversions))
-    for owner in owners_of(contract):
-        yield from (owner.name, owner.description, *owner.columns)
-        if (source := owner.code_list) is not None:
+    for column in _columns(contract):
+        yield from (column.unit, *column.missing_codes, *(one.unit for one in column.conversions))
+    for derivation in contract.derived:
+        yield from texts_of(derivation)
+    for described in owners_of(contract):
+        if (source := described.code_list) is not None:
             yield from (source.url, source.version, *source.systems)
+    for owner in (*owners_of(contract), *contract.inputs):
+        yield from (owner.name, owner.description, *owner.columns)
         for entry in owner.values:
             yield from (entry.value, entry.meaning, *entry.texts, *entry.prefixes)

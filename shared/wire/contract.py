@@ -12,6 +12,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.wire.base import Base64Url, DecimalText, Hex32, Hex64, Id, WireModel, is_absent
+from shared.wire.contract_derived import MAX_DERIVED, DateFormat, Derivation
 from shared.wire.manifest import MAX_ATTRIBUTES, MAX_CLASSES, MAX_VALUES
 
 MAX_CONTRACT_BYTES: Final = 2**24
@@ -152,6 +153,48 @@ class ContractClass(WireModel):
     code_list: Annotated[CodeListSource | None, Field(exclude_if=is_absent)] = None
 
 
+class ContractInput(WireModel):
+    """A column that is no attribute, and is read for derived ones alone.
+
+    As an attribute's, but that a category without `values` is taken as it is written, a number has no cuts and no
+    decimals, and a date is written in one of `formats`. An empty field never has a value.
+    """
+
+    name: Name
+    columns: list[Name] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
+    description: Line = Field(default="", exclude_if=is_blank)
+    unit: str = Field(default="", max_length=50, exclude_if=is_blank)
+    conversions: list[UnitConversion] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
+    kind: Literal["category", "number", "date"]
+    values: list[ContractValue] = Field(default=[], max_length=MAX_VALUES, exclude_if=is_blank)
+    spelling: Spelling = "exact"
+    minimum: Annotated[DecimalText | None, Field(exclude_if=is_absent)] = None
+    maximum: Annotated[DecimalText | None, Field(exclude_if=is_absent)] = None
+    formats: list[DateFormat] = Field(default=[], max_length=5, exclude_if=is_blank)
+    missing_codes: list[Text] = Field(default=[], max_length=MAX_TEXTS, exclude_if=is_blank)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        measured = bool(self.conversions or self.unit) or (self.minimum, self.maximum) != (None, None)
+        wrong = [
+            (self.kind != "number" and measured, "unit, conversions and a range are of numbers"),
+            (
+                self.kind != "category" and (bool(self.values) or self.spelling != "exact"),
+                "values and spelling are of categories",
+            ),
+            (self.kind == "date" and not self.formats, "a date has formats, such as YYYY-MM-DD"),
+            (self.kind != "date" and bool(self.formats), "formats are of dates"),
+            (
+                {"DD/MM/YYYY", "MM/DD/YYYY"} <= {*self.formats},
+                "formats: DD/MM/YYYY and MM/DD/YYYY together would read one text as two dates",
+            ),
+        ]
+        reason = next((text for broken, text in wrong if broken), None)
+        if reason is not None:
+            raise ValueError(f"{self.name}: {reason}")
+        return self
+
+
 class ExcludedColumn(WireModel):
     """A column that no hospital may use, and why."""
 
@@ -160,13 +203,19 @@ class ExcludedColumn(WireModel):
 
 
 class DataContract(WireModel):
-    """All of a study's columns. `name` is for people; what is approved is the hash."""
+    """All of a study's columns. `name` is for people; what is approved is the hash.
+
+    `derived`: how attributes and the class, by their names, are made of several columns; `inputs`: those of these
+    columns that are no attributes themselves.
+    """
 
     v: Literal[1] = 1
     name: Id
     title: Line = Field(default="", exclude_if=is_blank)
     attributes: Annotated[list[ContractAttribute], Field(min_length=1, max_length=MAX_ATTRIBUTES)]
     class_: Annotated[ContractClass, Field(alias="class")]
+    inputs: list[ContractInput] = Field(default=[], max_length=MAX_ATTRIBUTES, exclude_if=is_blank)
+    derived: list[Derivation] = Field(default=[], max_length=MAX_DERIVED, exclude_if=is_blank)
     excluded: list[ExcludedColumn] = Field(default=[], max_length=MAX_ATTRIBUTES, exclude_if=is_blank)
 
     @property
@@ -178,6 +227,13 @@ class DataContract(WireModel):
 def owners_of(contract: DataContract) -> list[ContractAttribute | ContractClass]:
     """Whatever owns a column: the attributes, the class last."""
     return [*contract.attributes, contract.class_]
+
+
+class Derivations(WireModel):
+    """What hospitals agree on before they draft: the members of that name of a contract."""
+
+    inputs: list[ContractInput] = Field(default=[], max_length=MAX_ATTRIBUTES)
+    derived: list[Derivation] = Field(min_length=1, max_length=MAX_DERIVED)
 
 
 class SignedContract(WireModel):
