@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -18,6 +19,7 @@ from hospital_agent.commands.by_column import (
     pairs,
     several_each,
 )
+from hospital_agent.commands.deriving import Derive, read_derivations
 from hospital_agent.commands.profiling import Floor, chosen_floor
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
 from machine.files import read_file, write_new
@@ -119,6 +121,7 @@ def draft(
     apply: Annotated[
         bool, typer.Option("--apply", help="Do what privet data inspect advises with weight act.")
     ] = False,
+    derive: Derive = None,
     floor: Floor = None,
 ) -> Report:
     """A data contract from this hospital's records: no value of fewer rows than the floor is in it.
@@ -126,6 +129,7 @@ def draft(
     Exit codes: 0 written; 2 wrong usage; 3 records or options refused; 5 the database cannot be reached.
     """
     from hospital_agent.records.contract_draft import Choices, draft_contract
+    from hospital_agent.records.derived_draft import described, with_derived
     from hospital_agent.records.profile.profile import profile_of
 
     settings = chosen_settings(file, agent, setting)
@@ -133,18 +137,20 @@ def draft(
     table = chosen_table(settings)
     own = [column.name for column in table.columns]
     called = dict(settings.rename) | _names(names, own)
-    columns = columns_of(own, called)
+    agreed = read_derivations(derive)
+    derived = [] if agreed is None else [one.name for one in agreed.derived]
+    columns = columns_of([*own, *derived], called)
 
     def found(references: Sequence[ColumnReference] | None, option: str) -> tuple[str, ...]:
-        return tuple(table.find(columns.get(str(one), one), option).name for one in references or ())
+        named = [columns.get(str(one), one) for one in references or ()]
+        return tuple(str(one) if one in derived else table.find(one, option).name for one in named)
 
-    left_out = (*settings.drop, *found(drop, "--drop"))
-    target = None if target is None else columns.get(str(target), target)
-    profile = profile_of(table, chosen_floor(floor, agent), target, left_out)
+    left_out = (*found(settings.drop, "drop"), *found(drop, "--drop"))
+    target = None if target is None else found([target], "--class")[0]
     choices = Choices(
         name=name,
         title=title,
-        drop=found(left_out, "drop"),
+        drop=left_out,
         names=called,
         missing=(*settings.missing_codes, *(missing or ())),
         missing_in=several_each(missing_in, columns, "--missing-in"),
@@ -168,9 +174,14 @@ def draft(
         numbers=found(number, "--number"),
         measured=measured,
     )
+    if agreed is not None:
+        table = with_derived(table, agreed, settings, choices)
+    profile = profile_of(table, chosen_floor(floor, agent), target, left_out)
     if apply:
         choices = advised(profile, choices)
     made = draft_contract(profile, choices)
+    if agreed is not None:
+        made = replace(made, contract=described(made.contract, agreed, called))
     write_contract(out, made.contract)
     lines = [f"Drafted {out}: {len(made.contract.attributes)} attributes, class {made.contract.class_.name}."]
     lines += [f"N.B. {remark}" for remark in made.remarks]
@@ -213,8 +224,6 @@ def read_json(path: Path) -> Any:
 
 def advised(profile: Profile, choices: Choices) -> Choices:
     """The choices with what the findings of weight `act` advise; what the steward has said stays."""
-    from dataclasses import replace
-
     columns = columns_of((facts.name for facts in profile.facts), {})
     options: list[Advice] = [
         advice for finding in profile.findings if finding.weight == "act" for advice in finding.advice
