@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from machine.files import read_file, write_file
 from shared.crypto import passphrase as container
 from shared.errors import InputError
 from tests.support.members import Party
@@ -179,27 +178,6 @@ def test_a_short_passphrase_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_passphrase_is_chosen_unasked() -> None:
     assert passphrases.choose(asked_for=False) is None
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "key"
-    write_file(path, b"old")
-    with monkeypatch.context() as patch:
-        patch.setattr("os.fsync", _power_cut)
-        with pytest.raises(OSError, match="power"):
-            write_file(path, b"new")
-    assert path.read_bytes() == b"old"
-    write_file(path, b"newer")
-    assert path.read_bytes() == b"newer"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["key"]
-
-
-def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"12345")
-    assert read_file(path, max_bytes=5, remedy="") == b"12345"
-    with pytest.raises(InputError, match="longer than 4 bytes"):
-        read_file(path, max_bytes=4, remedy="")
 
 
 def _power_cut(*_: object) -> None:
