@@ -14,7 +14,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.journal import Journal
+    from hospital_agent.journal import JobEntry, Journal
 
 
 def status(folder: Folder) -> Report:
@@ -29,8 +29,13 @@ def status(folder: Folder) -> Report:
     return Report(document, "\n".join([*lines, _next_step(folder, document)]))
 
 
-def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dict[str, Any]:
-    """The same as plain JSON; also what the local API shows. `certificate_until` is in Unix seconds, as by `clock`."""
+def status_document(
+    folder: Path, clock: Callable[[], float] = time.time, *, ended: int | None = None
+) -> dict[str, Any]:
+    """The same as plain JSON; also what the local API shows. `certificate_until` is in Unix seconds, as by `clock`.
+
+    Args: ended: how many of the jobs that are over, the newest; all of them by default.
+    """
     from hospital_agent.daemon.lock import is_running
     from hospital_agent.journal import Journal
     from hospital_agent.journal.contact import silent_since
@@ -45,7 +50,7 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
     own = ring.certificate
     with Journal.open(folder) as journal:
         unsent = journal.waiting_types()
-        jobs = [job_document(entry, unsent) for entry in journal.jobs()]
+        jobs = [job_document(entry, unsent) for entry in _jobs(journal, ended)]
         waiting = _studies_waiting(folder, journal)
         silent = silent_since(journal)
     return {
@@ -61,6 +66,17 @@ def status_document(folder: Path, clock: Callable[[], float] = time.time) -> dic
         "studies_waiting": waiting,
         "jobs": jobs,
     }
+
+
+def _jobs(journal: Journal, ended: int | None) -> list[JobEntry]:
+    """Oldest first: all, or those that can still change and the newest of the others."""
+    from hospital_agent.journal.entries import ACTIVE
+
+    if ended is None:
+        return journal.jobs()
+    changing = journal.jobs(*ACTIVE)
+    newest = [entry for entry in journal.jobs_page(0, ended + len(changing)) if entry.is_over]
+    return sorted([*newest[:ended], *changing], key=lambda entry: (entry.created, entry.job))
 
 
 def _studies_waiting(folder: Path, journal: Journal) -> list[str]:

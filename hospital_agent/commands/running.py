@@ -83,9 +83,10 @@ def run(
     app = create_app(desk.library, lambda: status_document(folder), token, desk=desk)
     # Neither room is loaded where it is off: an agent that only computes starts without them.
     if local.pages:
-        from hospital_agent.pages import House, install
+        from hospital_agent.pages import ENDED_JOBS, House, install
 
-        install(app, House(folder, desk, lambda: status_document(folder), version("privet"), token))
+        shown = partial(status_document, folder, ended=ENDED_JOBS)
+        install(app, House(folder, desk, shown, version("privet"), token))
     if settings.clinical.services is not None:
         from hospital_agent import clinical
 

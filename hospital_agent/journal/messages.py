@@ -1,4 +1,4 @@
-"""What left for a job and what came in, as the audit chain tells it: kind, place, size in bytes and hash, no contents."""
+"""What left for a job and what came in, as the audit chain tells it: kind, place, bytes and hash, never contents."""
 
 from __future__ import annotations
 

@@ -11,6 +11,6 @@ needs them; whoever calls the API is not let in here by its token, and the other
 from __future__ import annotations
 
 from hospital_agent.pages.front import install
-from hospital_agent.pages.house import House
+from hospital_agent.pages.house import ENDED_JOBS, House
 
-__all__ = ["House", "install"]
+__all__ = ["ENDED_JOBS", "House", "install"]

@@ -51,7 +51,7 @@ class Desk:
         return cls(house, speaking_of(pages, house.folder))
 
     def show(self, request: Request, step: Step, given: Mapping[str, str] | None = None) -> Response:
-        """The page. Args: given: what was typed, where name and password were wrong; the password is not shown again."""
+        """The page. Args: given: what was typed, where name and password were wrong; no password is shown again."""
         return page(
             request,
             "confirm.html",

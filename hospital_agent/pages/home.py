@@ -10,7 +10,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from hospital_agent.pages.house import House, changed_part, page, state_of
+from hospital_agent.pages.house import ENDED_JOBS, House, changed_part, page, state_of
 from hospital_agent.pages.job_words import job_row
 from hospital_agent.people.budgets import budget_document
 from hospital_agent.protection import Protection
@@ -18,7 +18,6 @@ from shared.errors import InputError
 from shared.protocol.waiting import from_document
 from shared.texts import text
 
-_SHOWN_JOBS: Final = 5
 _ALL_PERCENT: Final = 100
 
 
@@ -54,7 +53,7 @@ def _now(house: House) -> dict[str, Any]:
         "silence": None if status["waiting"] is None else from_document(status["waiting"]).text,
         "needs": list(_needs(house, status)),
         "running": [job for job in jobs if job.is_running],
-        "recent": [job for job in jobs if not job.is_running][:_SHOWN_JOBS],
+        "recent": [job for job in jobs if not job.is_running][:ENDED_JOBS],
         "policy": _policy(house),
     }
 

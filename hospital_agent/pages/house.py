@@ -13,6 +13,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from hospital_agent.journal import Journal
+from hospital_agent.journal.reading import CheckedLog
 from hospital_agent.local_api.desk import Desk
 from hospital_agent.local_api.library import Library
 from hospital_agent.policy import Policy, load_policy
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
     from hospital_agent.pages.guarding import Visitor
 
 PACKAGE: Final = "hospital_agent.pages"
+ENDED_JOBS: Final = 5
+"""Of a `status`, since the first page shows no more and looks every few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class House:
     """The agent behind the pages. `desk`: where every question about a patient is answered, counted and noted.
 
-    `status`: as `privet agent status --json`. `token`: None where none is set.
+    `status`: as `privet agent status --json`, of the jobs that are over the newest `ENDED_JOBS` at least. `log`: the
+    chained log, checked up to where somebody has looked. `token`: None where none is set.
 
     Pages read settings and policy as they stand now, and open the journal for themselves: the daemon goes on meanwhile.
     """
@@ -41,6 +45,7 @@ class House:
     version: str
     token: str | None = field(default=None, repr=False)
     clock: Callable[[], float] = time.time
+    log: CheckedLog = field(default_factory=CheckedLog, repr=False)
 
     @property
     def library(self) -> Library:
