@@ -22,19 +22,16 @@ from cloud_service.store import acts, directory, jobs
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.crypto import certificates
-from shared.protocol.disclosure_words import CANNOT_BE_KNOWN
+from shared.protocol.disclosure_words import unknown_in_words
 from shared.protocol.enrolment import fingerprint
 from shared.protocol.expiry import ends
+from shared.texts import text
 from shared.wire.manifest import AttributeSpec
 
 DOSSIER_VERSION: Final = 1
 _PAGE: Final = 100
 _SHOWN_ELSEWHERE: Final = frozenset(
     {"v", "id", "federation", "question", "schema", "members", "publish_tree", "disclosure", "synthetic"}
-)
-_UNKNOWN: Final = (
-    *CANNOT_BE_KNOWN,
-    "what jobs outside this cloud, or another federation, have told of the same records",
 )
 
 
@@ -78,7 +75,7 @@ class Dossiers:
                 "jobs": [_job(connection, each) for each in stored],
                 "acts": chosen,
                 "acts_head": None if newest is None else newest[1],
-                "cannot_be_known": list(_UNKNOWN),
+                "cannot_be_known": [*unknown_in_words(), text("ledger.cannot_be_known.elsewhere")],
             }
 
 

@@ -1,14 +1,19 @@
-"""The advisor's sentences: what speaks for a mode and what keeps it from a study, and sizes and times for people."""
+"""What speaks for a mode and what keeps it from a study, and sizes and times for people; the sentences are texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 from math import ceil
 from typing import Final
 
 from shared.protocol.disclosure import Entry
-from shared.protocol.disclosure_words import CONDITIONS, PARTIES, WORDS, Condition
+from shared.protocol.disclosure_words import (
+    Condition,
+    condition_in_words,
+    learned_in_words,
+    party_in_words,
+)
+from shared.texts import text
 
 
 class Reason(StrEnum):
@@ -34,65 +39,21 @@ class Reason(StrEnum):
     HEIGHT = "height"
 
 
-REASONS: Final[Mapping[Reason, str]] = {
-    Reason.NO_RECORD_LEAVES: "No record leaves a hospital, in whatever form: only encrypted counts do.",
-    Reason.NO_SUMS: "Nobody sees any count, not even summed ones.",
-    Reason.EXACT_NUMBERS: "Numbers are compared as they are; nobody has to choose cut points.",
-    Reason.TREE_MAY_STAY_HIDDEN: "The tree can be opened to named hospitals only, or stay shared and only be asked.",
-    Reason.COUNTS_IN_LEAVES: "Leaves can hold summed counts, so that predictions come with probabilities.",
-    Reason.SUMS_ARE_SEEN: (
-        "Every hospital sees the summed counts of every node that is asked, small ones included, which you would "
-        "rather not have. Noise on each count, or a mode on secret shares, avoids it."
-    ),
-    Reason.TREE_IS_SEEN: "Every hospital learns the tree, which you would rather not have.",
-    Reason.PARTIES_ARE_TRUSTED: (
-        "It rests on three compute parties of which no two put together what they have, and you would rather not "
-        "rely on that."
-    ),
-    Reason.RECORDS_AS_SHARES: (
-        "Every record leaves as random-looking shares to three compute parties; two of them together could read it."
-    ),
-    Reason.THRESHOLD: (
-        "The federation's key is in shares: no hospital opens a sum alone, and several must be online in every round."
-    ),
-    Reason.NUMBERS: (
-        "It cannot ask about plain numbers ({names}). Give these attributes cut points in the study, or take mode "
-        "gain-ratio."
-    ),
-    Reason.NUMBERS_ON_A_GRID: (
-        "It cannot ask about plain numbers ({names}). Give these attributes cut points in the study: jobs with "
-        "thresholds split at any of them, and a fine grid comes as close to the numbers as you like. Or take mode "
-        "gain-ratio."
-    ),
-    Reason.FRACTIONAL: (
-        "It cannot part records with missing values ({names}). Make missing a value of its own, or take mode ppsdt."
-    ),
-    Reason.TREATMENT: (
-        "It must know how to test listed values ({names}): in their order, or one by one. Add treat_as to these "
-        "attributes."
-    ),
-    Reason.TOO_MANY_RECORDS: "It takes at most {limit} records of all hospitals together.",
-    Reason.TOO_MANY_CELLS: (
-        "The first round alone would ask {asked} counts, and {limit} are allowed. Leave out attributes, or list fewer "
-        "values."
-    ),
-    Reason.TOO_MANY_COLUMNS: "The attributes make {asked} columns, and {limit} are allowed.",
-    Reason.HEIGHT: "Its trees have at most {limit} questions on a path; a job must say how many.",
-}
 _NAMES_TOLD: Final = 5
 _STEPS: Final = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
+"""Of bytes; the units are names of texts."""
 
 
 def reason_text(reason: Reason, **places: object) -> str:
     """The sentence with its places filled."""
-    return REASONS[reason].format(**places)
+    return text(f"advice.{reason.value}", **places)
 
 
 def listed(names: list[str]) -> str:
     """The first few names."""
     rest = len(names) - _NAMES_TOLD
     told = ", ".join(names[:_NAMES_TOLD])
-    return f"{told} and {rest} more" if rest > 0 else told
+    return text("listed.more", names=told, n=rest) if rest > 0 else told
 
 
 def size_text(size: int) -> str:
@@ -100,17 +61,17 @@ def size_text(size: int) -> str:
     for step, unit in _STEPS:
         if size >= step:
             number = size / step
-            return f"{number:.0f} {unit}" if number >= 10 else f"{number:.1f} {unit}"
-    return f"{size} bytes"
+            return text(f"measure.{unit}", n=f"{number:.0f}" if number >= 10 else f"{number:.1f}")
+    return text("measure.bytes", n=size)
 
 
 def duration_text(seconds: float) -> str:
     """A time for people, roughly: seconds, minutes, hours or days."""
-    for step, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+    for step, unit in ((86_400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 1.5 * step:
-            return f"{_rounded(seconds / step)} {unit}s"
+            return text(f"measure.{unit}", n=_rounded(seconds / step))
     whole = ceil(seconds)
-    return f"{whole} second{'' if whole == 1 else 's'}"
+    return text("measure.one_second") if whole == 1 else text("measure.seconds", n=whole)
 
 
 def number_text(number: int) -> str:
@@ -120,14 +81,19 @@ def number_text(number: int) -> str:
 
 def entry_text(entry: Entry) -> str:
     """What is learned, how much at most, and when, where that is not always."""
-    amount = f" (at most {number_text(entry.amount or 0)} {entry.unit})" if entry.unit in _LIMITS else ""
-    when = "" if entry.condition is Condition.ALWAYS else f", {CONDITIONS[entry.condition]}"
-    return f"{WORDS[entry.learned]}{amount}{when}"
+    told = learned_in_words(entry.learned)
+    if entry.unit in _LIMITS:
+        unit = text(f"ledger.unit.{entry.unit}")
+        amount = text("measure.amount", n=number_text(entry.amount or 0), unit=unit)
+        told = f"{told} ({text('ledger.up_to', amount=amount)})"
+    if entry.condition is not Condition.ALWAYS:
+        told += text("ledger.condition_after", when=condition_in_words(entry.condition))
+    return told
 
 
 def party_text(entry: Entry) -> str:
     """Who learns it."""
-    return PARTIES[entry.party]
+    return party_in_words(entry.party)
 
 
 _LIMITS: Final = frozenset({"cells", "nodes", "leaves", "records"})

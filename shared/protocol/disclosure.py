@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from shared.protocol.disclosure_words import (
-    CANNOT_BE_KNOWN,
-    CONDITIONS,
-    PARTIES,
-    SINGULARS,
-    WHY,
-    WORDS,
     Condition,
     Learned,
     Party,
+    amount_in_words,
+    condition_in_words,
+    learned_in_words,
+    party_in_words,
+    unknown_in_words,
+    why_in_words,
 )
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import tally_sentences
@@ -80,23 +80,21 @@ class Entry:
     @property
     def amount_text(self) -> str:
         """The amount with its unit; empty where there is none."""
-        if self.amount is None:
-            return ""
-        return f"{self.amount} {SINGULARS.get(self.unit, self.unit) if self.amount == 1 else self.unit}"
+        return "" if self.amount is None else amount_in_words(self.amount, self.unit)
 
     def to_json(self) -> dict[str, Any]:
         """Codes for programs, and the sentences for people beside them."""
         return {
             "party": self.party.value,
-            "who": PARTIES[self.party],
+            "who": party_in_words(self.party),
             "learned": self.learned.value,
-            "what": WORDS[self.learned],
+            "what": learned_in_words(self.learned),
             "condition": self.condition.value,
-            "when": CONDITIONS[self.condition],
+            "when": condition_in_words(self.condition),
             "amount": self.amount,
             "unit": self.unit,
             "amount_text": self.amount_text,
-            "why": WHY[self.learned],
+            "why": why_in_words(self.learned),
         }
 
 
@@ -117,7 +115,7 @@ class Ledger:
             "about": dict(self.about),
             "entries": [entry.to_json() for entry in self.entries],
             "course": None if self.course is None else dict(self.course),
-            "cannot_be_known": list(CANNOT_BE_KNOWN),
+            "cannot_be_known": unknown_in_words(),
         }
 
 

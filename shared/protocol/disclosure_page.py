@@ -12,7 +12,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.protocol.disclosure import Entry, Ledger
-from shared.protocol.disclosure_words import CONDITIONS, PARTIES, WORDS, Condition
+from shared.protocol.disclosure_words import (
+    Condition,
+    Party,
+    condition_in_words,
+    learned_in_words,
+    party_in_words,
+)
+from shared.texts import text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,56 +45,62 @@ _MACROS: Final = """
 <div class="scroll" tabindex="0" role="region" aria-label="{{ caption }}"><table><caption>{{ caption }}</caption>
 {{ caller() }}</table></div>
 {%- endmacro -%}
+{%- macro head(names) -%}
+<thead><tr>{% for name in names %}<th scope="col">{{ text(name) }}</th>{% endfor %}</tr></thead>
+{%- endmacro -%}
 {%- macro entries(ledger, caption, heading) -%}
 {% call table(caption) %}
-<thead><tr><th scope="col">Who</th><th scope="col">learns what</th><th scope="col">{{ heading }}</th>
-<th scope="col">when</th><th scope="col">why</th></tr></thead>
+{{ head(["ledger.who", "ledger.learns", heading, "ledger.when", "ledger.reason"]) }}
 <tbody>{% for entry in ledger.entries %}
 <tr><td>{{ entry.who }}</td><td>{{ entry.what }}</td>
 <td>{{ entry.amount_text or "&ndash;" | safe }}</td><td>{{ entry.when }}</td><td>{{ entry.why }}</td></tr>{% endfor %}
 </tbody>{% endcall %}
 {%- endmacro -%}
 {%- macro course(course, level) -%}
-<h{{ level }}>What happened</h{{ level }}>
+<h{{ level }}>{{ text("ledger.happened") }}</h{{ level }}>
 <ul>
-<li>Took part: {{ course.roster | join(", ") or "nobody yet" }}.</li>
-{% for hospital, code in course.declined.items() %}<li>{{ hospital }} declined ({{ code }}).</li>
-{% endfor %}{% for hospital, code in course.left_out.items() %}<li>It went on without {{ hospital }} ({{ code }}).</li>
-{% endfor %}<li>{% if course.done %}It is done.{% elif course.ended %}It ended without a tree ({{ course.ended }}).
-{%- else %}It is not over.{% endif %}{% if course.tree_published %} The tree is published.{% endif %}</li>
-{% for hospital, hash in course.attested.items() %}<li>{{ hospital }} attests the result
+<li>{{ text("ledger.took_part", hospitals=course.roster | join(", ") or text("listed.nobody")) }}</li>
+{% for hospital, code in course.declined.items() %}
+<li>{{ text("ledger.declined", hospital=hospital, code=code) }}</li>
+{% endfor %}{% for hospital, code in course.left_out.items() %}
+<li>{{ text("ledger.went_on", hospital=hospital, code=code) }}</li>
+{% endfor %}<li>{% if course.done %}{{ text("ledger.is_done") }}
+{%- elif course.ended %}{{ text("ledger.ended", code=course.ended) }}{% else %}{{ text("ledger.not_over") }}{% endif %}
+{%- if course.tree_published %} {{ text("ledger.tree_published") }}{% endif %}</li>
+{% for hospital, hash in course.attested.items() %}<li>{{ text("ledger.attests", hospital=hospital) }}
 <span class="hash">{{ hash }}</span>.</li>
 {% endfor %}</ul>
 {% if course.rounds %}
-{% call table("Rounds") %}
-<thead><tr><th scope="col">Round</th><th scope="col">attempt</th><th scope="col">open nodes</th>
-<th scope="col">cells asked</th>
-<th scope="col">contributions</th><th scope="col">sum sent</th><th scope="col">decisions</th></tr></thead>
+{% call table(text("ledger.rounds")) %}
+{{ head(["ledger.round", "ledger.attempt", "ledger.open_nodes", "ledger.cells", "ledger.contributions",
+"ledger.sum_sent", "ledger.decisions"]) }}
 <tbody>{% for entry in course.rounds %}
-<tr><td>{{ entry.round }}</td><td>{{ entry.attempt }}</td>
+<tr><td>{{ entry.round + 1 }}</td><td>{{ entry.attempt + 1 }}</td>
 <td>{% if entry.open_nodes is none %}&ndash;{% else %}{{ entry.open_nodes }}{% endif %}</td>
 <td>{% if entry.cells_asked is none %}&ndash;{% else %}{{ entry.cells_asked }}{% endif %}</td>
-<td>{{ entry.contributed | length }}</td><td>{{ "yes" if entry.sum_sent else "no" }}</td>
+<td>{{ entry.contributed | length }}</td><td>{{ entry.sum_sent | said }}</td>
 <td>{{ entry.decided | length }}</td></tr>{% endfor %}
 </tbody>{% endcall %}{% endif %}
 {%- endmacro -%}
 {%- macro both(ledger, level) -%}
-{{ entries(ledger.fact, "So far, or in the end", "how much") }}
+{{ entries(ledger.fact, text("ledger.so_far"), "ledger.how_much") }}
 {{ course(ledger.fact.course, level) }}
-{{ entries(ledger.forecast, "At most, by what was agreed", "at most") }}
+{{ entries(ledger.forecast, text("ledger.at_most_agreed"), "ledger.limit") }}
 {%- endmacro -%}
 {%- macro terms(about) -%}
-Profile {{ about.profile }}, key mode {{ about.key_mode }}{% if about.threshold %} ({{ about.threshold }} holders open a
-sum together){% endif %}, {% if about.noise %}noise with epsilon {{ about.epsilon_at_most }} at most at delta
-{{ about.delta }}{% else %}without noise{% endif %}
-{%- if about.secret %}; compute parties {{ about.secret.compute_parties | join(", ") }}; the result
-{% if about.secret.result == "shared" %}stays shared{% else %}is opened to
-{{ about.secret.result_parties | join(", ") if about.secret.result_parties else "every member" }}{% endif %}{% endif %}
-{%- if about.consents %}, with the consent of {{ about.consents | join(", ") }} to be told apart{% endif %}
+{{ text("ledger.terms", profile=about.profile, key_mode=about.key_mode) }}
+{%- if about.threshold %}{{ text("ledger.holders", n=about.threshold) }}{% endif %}, {% if about.noise -%}
+{{ text("ledger.with_noise", epsilon=about.epsilon_at_most, delta=about.delta) }}
+{%- else %}{{ text("ledger.without_noise") }}{% endif %}
+{%- if about.secret %}{{ text("ledger.compute_parties", hospitals=about.secret.compute_parties | join(", ")) }}
+{%- if about.secret.result == "shared" %}{{ text("ledger.stays_shared") }}{% else -%}
+{{ text("ledger.opened_to", hospitals=about.secret.result_parties | join(", ") if about.secret.result_parties
+else text("ledger.every_member")) }}{% endif %}{% endif %}
+{%- if about.consents %}{{ text("ledger.consents", hospitals=about.consents | join(", ")) }}{% endif %}
 {%- for sentence in about.counts %}. {{ sentence | trim(".") }}{% endfor %}
 {%- endmacro -%}
 {%- macro unknown(lines) -%}
-<h2>What cannot be known</h2>
+<h2>{{ text("ledger.unknown") }}</h2>
 <ul>{% for line in lines %}<li>{{ line }}.</li>{% endfor %}</ul>
 {%- endmacro -%}
 """
@@ -103,77 +116,76 @@ _FRAME: Final = """<!DOCTYPE html>
 """
 
 _LEDGER: Final = """{% extends "frame" %}{% from "macros" import both, terms, unknown %}
-{% block title %}Who learned what by job {{ about.job }}{% endblock %}
-{% block content %}<h1>Who learned what</h1>
-<p>Job <span class="hash">{{ about.job }}</span> of study {{ about.study }}: {{ about.question }}</p>
-<p>{{ terms(about) }}; invited: {{ about.invited | join(", ") }}.
-{%- if about.synthetic %} Test data of no patient.{% endif %}</p>
-<p class="note">Kept by {{ keeper }}, from its own log. Facts are never more than the forecast.</p>
+{% block title %}{{ text("ledger.title_of_job", job=about.job) }}{% endblock %}
+{% block content %}<h1>{{ text("ledger.title") }}</h1>
+<p>{{ text("ledger.job") }} <span class="hash">{{ about.job }}</span>
+{{ text("ledger.of_study", study=about.study, question=about.question) }}</p>
+<p>{{ terms(about) }}; {{ text("ledger.invited", hospitals=about.invited | join(", ")) }}
+{%- if about.synthetic %} {{ text("ledger.synthetic") }}{% endif %}</p>
+<p class="note">{{ text("ledger.kept_by", keeper=keeper) }}</p>
 {{ both(ledger, 2) }}
 {{ unknown(ledger.forecast.cannot_be_known) }}
 {% endblock %}
 """
 
-_DOSSIER: Final = """{% extends "frame" %}{% from "macros" import both, table, terms, unknown %}
-{% block title %}Dossier of study {{ study.id }}{% endblock %}
-{% block content %}<h1>Dossier of study {{ study.id }}</h1>
+_DOSSIER: Final = """{% extends "frame" %}{% from "macros" import both, head, table, terms, unknown %}
+{% block title %}{{ text("dossier.title", study=study.id) }}{% endblock %}
+{% block content %}<h1>{{ text("dossier.title", study=study.id) }}</h1>
 <p>{{ study.question }}</p>
-<p class="note">As the cloud had it on {{ made | day }}. It holds no record of a patient and no count of records with
-some property: those are at the hospitals only.{% if study.synthetic %} The study is marked as test data of no
-patient.{% endif %}</p>
-<h2>What is asked</h2>
-{% call table("Attributes that every hospital's records have") %}
-<thead><tr><th scope="col">Attribute</th><th scope="col">kind</th><th scope="col">values</th></tr></thead>
+<p class="note">{{ text("dossier.as_of", made=made | day) }}
+{%- if study.synthetic %} {{ text("dossier.synthetic") }}{% endif %}</p>
+<h2>{{ text("dossier.asked") }}</h2>
+{% call table(text("dossier.attributes")) %}
+{{ head(["dossier.attribute", "dossier.kind", "dossier.values"]) }}
 <tbody>{% for attribute in study.attributes %}
 <tr><td>{{ attribute.name }}</td><td>{{ attribute.kind }}</td>
 <td>{{ attribute["values"] | join(", ") or "&ndash;" | safe }}</td></tr>{% endfor %}
 </tbody>{% endcall %}
-<p>Classes ({{ study.class_name }}): {{ study.classes | join(", ") }}.</p>
-<p>The tree is {{ "published by the cloud" if study.publish_tree else "kept by the hospitals" }}; predictions show at
-most {{ study.disclosure }}.</p>
-{% if study.rules %}<h2>Rules that every job keeps to</h2>
-{% call table("Rules of the study's document") %}
-<thead><tr><th scope="col">Rule</th><th scope="col">value</th></tr></thead>
+<p>{{ text("dossier.classes", name=study.class_name, classes=study.classes | join(", ")) }}</p>
+<p>{{ text("dossier.published" if study.publish_tree else "dossier.kept", disclosure=study.disclosure) }}</p>
+{% if study.rules %}<h2>{{ text("dossier.rules") }}</h2>
+{% call table(text("dossier.rules_caption")) %}
+{{ head(["dossier.rule", "dossier.value"]) }}
 <tbody>{% for name, value in study.rules.items() %}<tr><td>{{ name }}</td>
 <td>{{ value | day if name in ("created", "expires") else value | said }}</td></tr>
 {% endfor %}</tbody>{% endcall %}
-<p class="hash">Document: SHA-256 {{ study.document_sha256 }}</p>{% endif %}
-<h2>Hospitals and their answers</h2>
-{% call table("What each hospital has answered") %}
-<thead><tr><th scope="col">Hospital</th><th scope="col">answer</th><th scope="col">since</th>
-<th scope="col">reason</th><th scope="col">certificate</th></tr></thead>
+<p class="hash">{{ text("dossier.document", sha256=study.document_sha256) }}</p>{% endif %}
+<h2>{{ text("dossier.hospitals") }}</h2>
+{% call table(text("dossier.answers")) %}
+{{ head(["dossier.hospital", "dossier.answer", "dossier.since", "dossier.reason", "dossier.certificate"]) }}
 <tbody>{% for member in members %}
 <tr><td>{{ member.hospital }}</td><td>{{ member.answer }}</td><td>{{ member.since | day }}</td>
 <td>{{ member.reason }}</td><td class="hash">{{ member.certificate_sha256 or "" }}
-{% if member.certificate_until %}until {{ member.certificate_until | day }}{% endif %}</td></tr>{% endfor %}
+{% if member.certificate_until %}{{ text("dossier.until", day=member.certificate_until | day) }}
+{%- endif %}</td></tr>{% endfor %}
 </tbody>{% endcall %}
-<h2>Keys and programs</h2>
-{% call table("Epochs of the federation's key") %}
-<thead><tr><th scope="col">Epoch</th><th scope="col">key</th>
-<th scope="col">joined</th></tr></thead>
+<h2>{{ text("dossier.keys") }}</h2>
+{% call table(text("dossier.epochs")) %}
+{{ head(["dossier.epoch", "dossier.key", "dossier.joined"]) }}
 <tbody>{% for epoch in epochs %}<tr><td>{{ epoch.epoch }}</td><td class="hash">{{ epoch.key_id }}</td>
 <td>{{ epoch.joined | day }}</td></tr>{% endfor %}</tbody>{% endcall %}
-<p class="hash">Root certificate: SHA-256 {{ root_sha256 }}</p>
-<p>The cloud runs Privet {{ version }}; hospitals' agents told these versions:
+<p class="hash">{{ text("dossier.root", sha256=root_sha256) }}</p>
+<p>{{ text("dossier.versions", version=version) }}
 {% for member in members if member.version %}{{ member.hospital }} {{ member.version }}{{ ", " if not loop.last }}
-{%- else %}none yet{% endfor %}.</p>
-{% for job in jobs %}<h2>Job {{ job.fact.about.job }}</h2>
-<p>{{ terms(job.fact.about) }}; {{ job.state }}, begun {{ job.created | day }}
-{%- if job.finished %}, over {{ job.finished | day }}{% endif %}.</p>
-<p class="hash">Manifest {{ job.manifest_sha256 }}<br>Key {{ job.key_id }}<br>
-Log: {{ job.log.records }} records, head {{ job.log.head }}{% if job.tree_sha256 %}<br>
-Result {{ job.tree_sha256 }}{% endif %}</p>
+{%- else %}{{ text("dossier.no_version") }}{% endfor %}.</p>
+{% for job in jobs %}<h2>{{ text("ledger.job") }} {{ job.fact.about.job }}</h2>
+<p>{{ terms(job.fact.about) }}; {{ text("dossier.begun", state=job.state, day=job.created | day) }}
+{%- if job.finished %}{{ text("dossier.over", day=job.finished | day) }}{% endif %}.</p>
+<p class="hash">{{ text("dossier.manifest", sha256=job.manifest_sha256) }}<br>
+{{ text("dossier.key_of_job", key=job.key_id) }}<br>
+{{ text("dossier.log", n=job.log.records, head=job.log.head) }}{% if job.tree_sha256 %}<br>
+{{ text("dossier.result", sha256=job.tree_sha256) }}{% endif %}</p>
 {{ both(job, 3) }}
-{% else %}<h2>Jobs</h2><p>No job has been started.</p>{% endfor %}
-<h2>Log of administrative acts</h2>
-<p>{{ acts | length }} acts are about this study and its jobs{% if acts_head %}; the head of the log is
-<span class="hash">{{ acts_head }}</span>{% endif %}.</p>
-{% call table("Acts about this study and its jobs") %}
-<thead><tr><th scope="col">When</th><th scope="col">who</th><th scope="col">what</th><th scope="col">of what</th>
-</tr></thead><tbody>{% for act in acts %}<tr><td>{{ act.time | day }}</td><td>{{ act.actor }}</td>
+{% else %}<h2>{{ text("dossier.jobs") }}</h2><p>{{ text("dossier.no_job") }}</p>{% endfor %}
+<h2>{{ text("dossier.acts") }}</h2>
+<p>{{ text("dossier.acts_about", n=acts | length) }}{% if acts_head %} {{ text("dossier.acts_head") }}
+<span class="hash">{{ acts_head }}</span>.{% endif %}</p>
+{% call table(text("dossier.acts_caption")) %}
+{{ head(["dossier.act_when", "dossier.act_who", "dossier.act_what", "dossier.act_of"]) }}
+<tbody>{% for act in acts %}<tr><td>{{ act.time | day }}</td><td>{{ act.actor }}</td>
 <td>{{ act.act }}</td><td class="hash">{{ act.subject }}</td></tr>{% endfor %}</tbody>{% endcall %}
-<p>Anybody can check the logs without keys: export them (<code>privet cloud audit export</code>,
-<code>privet agent audit export</code>) and run <code>privet audit verify</code>.</p>
+<p>{{ text("dossier.anybody_checks") }} <code>privet cloud audit export</code>, <code>privet agent audit export</code>,
+<code>privet audit verify</code>.</p>
 {{ unknown(cannot_be_known) }}
 {% endblock %}
 """
@@ -194,9 +206,9 @@ def dossier_page(document: Mapping[str, Any]) -> str:
 def _pages() -> Environment:
     from jinja2 import DictLoader, Environment, StrictUndefined
 
-    texts = {"frame": _FRAME, "macros": _MACROS, "ledger": _LEDGER, "dossier": _DOSSIER}
-    pages = Environment(loader=DictLoader(texts), autoescape=True, undefined=StrictUndefined)
-    pages.globals["style"] = _STYLE
+    templates = {"frame": _FRAME, "macros": _MACROS, "ledger": _LEDGER, "dossier": _DOSSIER}
+    pages = Environment(loader=DictLoader(templates), autoescape=True, undefined=StrictUndefined)
+    pages.globals |= {"style": _STYLE, "text": text}
     pages.filters |= {"day": _day, "said": _said}
     return pages
 
@@ -209,30 +221,34 @@ def _day(seconds: int | None) -> str:
 def _said(value: Any) -> str:
     """A rule's value as people write it."""
     if value is None or value == []:
-        return "none"
+        return text("common.none")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return text("common.yes" if value else "common.no")
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def ledger_text(forecast: Ledger, fact: Ledger) -> str:
     """Both ledgers as lines for a terminal."""
-    job = f"Job {fact.about['job']} ({fact.about['profile']}, key mode {fact.about['key_mode']})"
-    counted = fact.about["counts"]
-    told = ["So far, or in the end:", *_lines(fact, ""), "At most:", *_lines(forecast, "at most ")]
-    return "\n".join([job, *counted, *told])
+    about = fact.about
+    job = text("ledger.line", job=about["job"], profile=about["profile"], key_mode=about["key_mode"])
+    so_far = [f"{text('ledger.so_far')}:", *_lines(fact)]
+    return "\n".join([job, *about["counts"], *so_far, f"{text('ledger.at_most')}:", *_lines(forecast)])
 
 
-def _lines(ledger: Ledger, before: str) -> Iterator[str]:
+def _lines(ledger: Ledger) -> Iterator[str]:
     party = None
-    for entry in sorted(ledger.entries, key=lambda entry: list(PARTIES).index(entry.party)):
+    for entry in sorted(ledger.entries, key=lambda entry: list(Party).index(entry.party)):
         if entry.party is not party:
             party = entry.party
-            yield f"  {PARTIES[party]}"
-        yield f"    {_line(entry, before)}"
+            yield f"  {party_in_words(party)}"
+        yield f"    {_line(entry, is_most=ledger.kind == 'forecast')}"
 
 
-def _line(entry: Entry, before: str) -> str:
-    amount = f" ({before}{entry.amount_text})" if entry.amount_text else ""
-    condition = "" if entry.condition is Condition.ALWAYS else f", {CONDITIONS[entry.condition]}"
-    return f"{WORDS[entry.learned]}{amount}{condition}"
+def _line(entry: Entry, *, is_most: bool) -> str:
+    amount = entry.amount_text
+    if amount and is_most:
+        amount = text("ledger.up_to", amount=amount)
+    condition = ""
+    if entry.condition is not Condition.ALWAYS:
+        condition = text("ledger.condition_after", when=condition_in_words(entry.condition))
+    return f"{learned_in_words(entry.learned)}{f' ({amount})' if amount else ''}{condition}"

@@ -7,8 +7,9 @@ from typing import Final
 
 from shared.evaluation.report_subject import JudgedOn
 from shared.protocol.disclosure import Entry, forecast
-from shared.protocol.disclosure_words import PARTIES, WORDS
+from shared.protocol.disclosure_words import learned_in_words, party_in_words
 from shared.protocol.noise_words import noise_words
+from shared.texts import text
 from shared.wire.manifest import Manifest
 from shared.wire.tally import SelectionSpec
 
@@ -59,15 +60,16 @@ def noise_sentence(manifest: Manifest) -> str:
 
 def privacy_lines(manifest: Manifest, fact: Iterable[Entry] | None) -> tuple[tuple[str, str, str], ...]:
     """(who, what, how much) of a ledger. Args: fact: its entries, None where only the forecast is known."""
-    entries, before = (forecast(manifest).entries, "at most ") if fact is None else (fact, "")
+    entries = forecast(manifest).entries if fact is None else fact
     return tuple(
-        (
-            PARTIES[entry.party],
-            WORDS[entry.learned],
-            f"{before}{entry.amount_text}" if entry.amount_text else "",
-        )
+        (party_in_words(entry.party), learned_in_words(entry.learned), _how_much(entry, is_most=fact is None))
         for entry in entries
     )
+
+
+def _how_much(entry: Entry, *, is_most: bool) -> str:
+    amount = entry.amount_text
+    return text("ledger.up_to", amount=amount) if is_most and amount else amount
 
 
 def judged_on(
