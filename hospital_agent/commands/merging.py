@@ -112,12 +112,13 @@ def _read(files: Sequence[Path], sealed: Path | None, key: Path | None) -> list[
 
 
 def _merged(files: Sequence[Path], contracts: Sequence[DataContract]) -> tuple[DataContract, Held]:
-    from shared.contract import merging
+    from shared.contract.differing import DraftsDifferError
+    from shared.contract.merging import merge as merge_drafts
     from shared.contract.rarity import held_by
 
     try:
-        contract = merging.merge(contracts)
-    except merging.DraftsDifferError as error:
+        contract = merge_drafts(contracts)
+    except DraftsDifferError as error:
         raise (error.named([str(path) for path in files]) if files else error.counted()) from None
     return contract, held_by(contracts, contract)
 

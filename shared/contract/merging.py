@@ -7,13 +7,14 @@ a person has to decide: that is an error which names the column.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
+from shared.contract.differing import DraftsDifferError
+from shared.contract.merging_derived import merged_derivations
 from shared.contract.schema import schema_of_contract
 from shared.contract.spelling import as_spelled, number_or_none
 from shared.errors import InputError
@@ -41,38 +42,6 @@ _CLASS: Final = "class"
 _LEAVE_OUT: Final = "Have that hospital add the column, or leave it out of the other drafts."
 
 
-class DraftsDifferError(InputError):
-    """Drafts that contradict each other. `said`: what each draft says, in their order."""
-
-    def __init__(self, message: str, said: Sequence[str], *, where: str, remedy: str) -> None:
-        super().__init__(f"{message}: {_by_draft(said)}", where=where, remedy=remedy)
-        self._message, self.said = message, tuple(said)
-
-    def named(self, files: Sequence[str]) -> InputError:
-        """The same with the drafts' files in place of their numbers. Args: files: one for each draft, in order."""
-        if len(files) != len(self.said):  # Not every draft has the value that they differ in.
-            return self.counted()
-        return InputError(
-            f"{self._message}: {_by_draft(self.said, files)}", where=self.where, remedy=self.remedy
-        )
-
-    def counted(self) -> InputError:
-        """The same with how many drafts say it, for who cannot know which. Says the same for drafts in any order."""
-        times = Counter(self.said)
-        told = "; ".join(
-            f"{text or 'nothing'} in {count} of {len(self.said)}" for text, count in sorted(times.items())
-        )
-        return InputError(f"{self._message}: {told}", where=self.where, remedy=self.remedy)
-
-
-def _by_draft(said: Sequence[str], files: Sequence[str] = ()) -> str:
-    names = files or [f"draft {number}" for number in range(1, len(said) + 1)]
-    holders: dict[str, list[str]] = {}
-    for text, name in zip(said, names, strict=True):
-        holders.setdefault(text, []).append(name)
-    return "; ".join(f"{text or 'nothing'} in {', '.join(held)}" for text, held in holders.items())
-
-
 def merge(drafts: Sequence[DataContract]) -> DataContract:
     """The contract of all drafts; attributes in their common order, which also decides between tied ones.
 
@@ -87,6 +56,7 @@ def merge(drafts: Sequence[DataContract]) -> DataContract:
             title=_agreed((draft.title for draft in drafts), "title", "contract", ""),
             class_=_class([draft.class_ for draft in drafts]),
             excluded=_excluded(drafts),
+            **merged_derivations(drafts),
         )
     except ValidationError as error:
         raise InputError(

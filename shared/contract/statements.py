@@ -48,7 +48,14 @@ def statements_of(draft: DataContract) -> list[Statement]:
     """All that a draft says, each thing once."""
     names = [attribute.name for attribute in draft.attributes]
     found: list[Statement] = [
-        Frame(name=draft.name, title=draft.title, attributes=names, target=draft.class_.name)
+        Frame(
+            name=draft.name,
+            title=draft.title,
+            attributes=names,
+            target=draft.class_.name,
+            inputs=draft.inputs,
+            derived=draft.derived,
+        )
     ]
     for owner in owners_of(draft):
         found += _of_column(owner)
@@ -151,6 +158,8 @@ def _draft(
             code_list=target.code_list,
         ),
         excluded=excluded,
+        inputs=frame.inputs,
+        derived=frame.derived,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, get_args
 
+from shared.protocol.derived_words import derived_words
 from shared.texts import text
 from shared.wire.contract import (
     ContractAttribute,
@@ -44,6 +45,7 @@ def contract_words(contract: DataContract | None) -> list[str]:
         text("contract.read_by", name=contract.name),
         *_code_lists(contract),
         *_recoded(contract, lists),
+        *derived_words(contract, lists.told),
         *_units(contract, lists),
         *_ranges(contract, lists),
         *_empty(contract, lists),

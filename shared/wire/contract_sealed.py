@@ -13,13 +13,16 @@ from pydantic import Field, StringConstraints
 from shared.wire.base import Base64Url, DecimalText, Hex32, Hex64, Id, WireModel, is_absent
 from shared.wire.contract import (
     ContractAttribute,
+    ContractInput,
     ContractValue,
     ExcludedColumn,
     Line,
     Name,
     Text,
     UnitConversion,
+    is_blank,
 )
+from shared.wire.contract_derived import MAX_DERIVED, Derivation
 from shared.wire.manifest import MAX_ATTRIBUTES, MAX_VALUES
 
 BLOCK_BYTES: Final = 512
@@ -44,13 +47,18 @@ SealedBlock = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{747}$")]
 
 
 class Frame(WireModel):
-    """Once a draft: what it is called and which columns it has, in its order. `target`: the class column's name."""
+    """Once a draft: what it is called and which columns it has, in its order. `target`: the class column's name.
+
+    `inputs`, `derived`: what it makes of several columns, as all hospitals agreed on it beforehand.
+    """
 
     kind: Literal["frame"] = "frame"
     name: Id
     title: Line
     attributes: Annotated[list[Name], Field(min_length=1, max_length=MAX_ATTRIBUTES)]
     target: Name
+    inputs: list[ContractInput] = Field(default=[], max_length=MAX_ATTRIBUTES, exclude_if=is_blank)
+    derived: list[Derivation] = Field(default=[], max_length=MAX_DERIVED, exclude_if=is_blank)
 
 
 class Form(WireModel):

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.contract.blocks import from_blocks, to_blocks
-from shared.contract.merging import DraftsDifferError, merge
+from shared.contract.differing import DraftsDifferError
+from shared.contract.merging import merge
 from shared.contract.mixing import mix, new_merger_secret, open_batch, public_key, seal_draft
 from shared.contract.schema import check_contract
 from shared.contract.statements import drafts_of, statements_of
