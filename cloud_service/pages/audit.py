@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final
 from fastapi import Depends, Query, Response
 
 from cloud_service.api.disclosures import LINES
-from cloud_service.pages.downloads import file_of
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_records import CHECKED_RECORDS
 from cloud_service.pages.frame import Page, page_may
@@ -19,6 +18,7 @@ from cloud_service.service.audits import Audits, Stretch
 from cloud_service.service.permissions import Permission
 from cloud_service.service.services import Services
 from cloud_service.store.journal import Entry
+from machine.browsers import file_of
 from shared.protocol import audit_check
 from shared.protocol.audit_check import Finding
 from shared.protocol.enrolment import fingerprint

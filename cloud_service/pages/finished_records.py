@@ -8,11 +8,11 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, Query, Response
 
-from cloud_service.pages.downloads import file_of, json_file
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import show
 from cloud_service.pages.frame import Page, page_may
 from cloud_service.service.permissions import Permission
+from machine.browsers import file_of, json_file
 from shared.protocol.audit_check import Finding, Log, check
 from shared.protocol.audit_cross import compare
 from shared.protocol.disclosure_page import ledger_page

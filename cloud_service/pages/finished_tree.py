@@ -11,7 +11,6 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Response
 
-from cloud_service.pages.downloads import file_of
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import show
 from cloud_service.pages.frame import Page, page_may
@@ -19,6 +18,7 @@ from cloud_service.pages.wording import JobLine, job_line
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.store.jobs import StoredJob
+from machine.browsers import file_of
 from shared.export.files import FILES, form_named
 from shared.export.subject import Origin, Subject
 from shared.ids import HEX_16_PATTERN

@@ -9,7 +9,6 @@ from typing import Annotated, Final
 from fastapi import Depends, Query, Response
 
 from cloud_service.api.disclosures import PAGE_HEADERS
-from cloud_service.pages.downloads import file_of, json_file
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.frame import Form, Page, form_may, page_may
 from cloud_service.pages.wording import GOOD, OVER, Word, answer_word, job_line
@@ -19,6 +18,7 @@ from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.studies import StudyView
 from cloud_service.service.terms import is_over
 from cloud_service.store.jobs import StoredJob
+from machine.browsers import file_of, json_file
 from shared.protocol.contract_words import contract_words
 from shared.protocol.disclosure_page import dossier_page
 from shared.protocol.plain_words import words_of

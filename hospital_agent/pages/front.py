@@ -7,18 +7,15 @@ browser signs in once.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fastapi import Depends, FastAPI
-from starlette.responses import Response
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-import shared.web
 from hospital_agent.pages import (
     home,
     jobs,
+    messages,
     model_acts,
     models,
     names,
@@ -32,11 +29,11 @@ from hospital_agent.pages import (
 from hospital_agent.pages.guarding import add_guards, checked
 from hospital_agent.pages.house import House
 from hospital_agent.pages.sessions import Doorkeeper
+from machine.browsers import Assets
 from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
-_KEPT: Final = "public, max-age=31536000, immutable"
-_SUBJECTS: Final = (home, studies, jobs, models, model_acts, names, trying, own_records, rules)
+_SUBJECTS: Final = (home, studies, jobs, messages, models, model_acts, names, trying, own_records, rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +70,5 @@ def create_pages(house: House) -> FastAPI:
     signing_in.add(pages, house, door)
     for subject in _SUBJECTS:
         subject.add(pages, house)
-    pages.mount(ASSETS_PATH, Assets(directory=Path(str(shared.web.__file__)).parent / "static"))
+    pages.mount(ASSETS_PATH, Assets())
     return pages
-
-
-class Assets(StaticFiles):
-    """Style sheets and scripts; they may be kept, since their address changes with their content."""
-
-    def file_response(self, *args: Any, **named: Any) -> Response:
-        """A file, to be kept."""
-        response = super().file_response(*args, **named)
-        response.headers["Cache-Control"] = _KEPT
-        return response

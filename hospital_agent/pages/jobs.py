@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -13,7 +12,6 @@ from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
 from hospital_agent.journal import studies as kept
 from hospital_agent.keyring import Keyring
-from hospital_agent.pages.downloads import file_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.job_words import JobRow, job_row
@@ -21,10 +19,11 @@ from hospital_agent.pages.leaving import steps_of, volumes_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.stewarding import WrongStewardError, speaking_of, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS
-from hospital_agent.people.ledgers import ledgers_of
+from hospital_agent.people.ledgers import ledgers_from
 from hospital_agent.people.log_file import signed_log
 from hospital_agent.people.offers import offer_document
 from hospital_agent.people.standings import job_document
+from machine.browsers import file_of, json_file
 from shared.errors import InputError
 from shared.protocol.disclosure import Ledger
 from shared.protocol.disclosure_page import ledger_page
@@ -34,6 +33,8 @@ from shared.wire.base import MAX_INTEGER
 Said = Literal["approve", "decline"]
 SHOWN_JOBS: Final = 50
 """Of the list, at once."""
+SHOWN_STEPS: Final = 200
+"""Of a job's log, the newest; the page of all messages goes through the others."""
 
 
 def add(pages: FastAPI, house: House) -> None:
@@ -156,8 +157,8 @@ def _about(house: House, job: str) -> dict[str, Any]:
     with house.journal() as journal:
         entry = _entry(journal, job)
         row = _row(journal, entry)
-        records = [record for record in journal.audit_records() if record.get("job") == job]
-        ledgers = ledgers_of(journal, entry, house.own)
+        records = house.log.of_job(journal, job)
+        ledgers = ledgers_from(records, entry, house.own)
         evidence = len(journal.evidence(job))
         study = kept.study(journal, entry.study)
     return {
@@ -166,7 +167,8 @@ def _about(house: House, job: str) -> dict[str, Any]:
         "row": row,
         "offer": offer_document(entry),
         "leaving": _leaving_words(manifest_of(entry).profile),
-        "steps": steps_of(records, manifest_of(entry)),
+        "steps": steps_of(records, manifest_of(entry))[-SHOWN_STEPS:],
+        "left_out": max(0, len(records) - SHOWN_STEPS),
         "volumes": volumes_of(entry, records),
         "forecast": ledgers[0].to_json(),
         "fact": ledgers[1].to_json(),
@@ -188,12 +190,12 @@ def _file(house: House, job: str, name: str) -> Response:
         if name == "log":
             written = signed_log(journal, Keyring.open(house.folder), job)
             return file_of(written.content, f"log-{house.own}-{job}.jsonl", "application/jsonl")
-        ledgers = ledgers_of(journal, entry, house.own)
+        ledgers = ledgers_from(house.log.of_job(journal, job), entry, house.own)
     document = _ledger_document(entry, *ledgers)
     if name == "ledger.html":
         return file_of(ledger_page(document, keeper=house.own).encode(), f"ledger-{job}.html", "text/html")
     if name == "ledger.json":
-        return file_of(json.dumps(document, indent=2).encode(), f"ledger-{job}.json", "application/json")
+        return json_file(document, f"ledger-{job}.json")
     raise PageProblem(404, "not_found")
 
 

@@ -12,10 +12,10 @@ from hospital_agent.journal import studies
 from hospital_agent.models import Model, description, summary
 from hospital_agent.models.card import card_markdown
 from hospital_agent.models.subjects import subject_of
-from hospital_agent.pages.downloads import file_of
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.model_facts import facts_of, report_html
 from hospital_agent.pages.problems import PageProblem
+from machine.browsers import file_of
 from shared.errors import InputError
 from shared.export.files import FILES, form_named
 from shared.web.tree_view import TreeView

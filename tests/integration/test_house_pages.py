@@ -20,7 +20,7 @@ from hospital_agent.journal.contact import note_silence
 from hospital_agent.pages import jobs
 from hospital_agent.pages.leaving import steps_of
 from hospital_agent.people.stewards import Stewards
-from shared.web.rendering import HEADERS
+from shared.web.rendering import HEADERS, asset
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
 from tests.support.federation import LocalFederation, local_federation
 from tests.support.house import Browser, csrf_of, serving_pages
@@ -277,7 +277,8 @@ def test_with_a_token_a_browser_signs_in_once_and_out_again(opened: Open) -> Non
         asked = browser.http.get("/house/jobs")
         assert (asked.status_code, asked.headers["location"]) == (303, "/house/sign-in?next=%2Fhouse%2Fjobs")
         assert browser.http.get("/", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 303
-        assert browser.http.get("/assets/privet.css").status_code == 200
+        assert browser.http.get("/assets/privet.css").headers["cache-control"] == "no-cache"
+        assert "immutable" in browser.http.get(asset("privet.css")).headers["cache-control"]
         form = asked.headers["location"]
         before = browser.http.cookies["privet_house"]
         browser.post("/house/sign-in", form, 401, token="wrong")
