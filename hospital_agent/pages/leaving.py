@@ -1,4 +1,4 @@
-"""What left this house for a job and what came in, message by message, from this hospital's own chained log.
+"""What left this house and what came in, message by message, from this hospital's own chained log.
 
 Contents are told in plain words by the kind of message and by how the job protects counts. The log holds no count of
 patients, so none can be here: numbers are of cells, ciphertexts and bytes.
@@ -7,17 +7,17 @@ patients, so none can be here: numbers are of cells, ciphertexts and bytes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hospital_agent.journal import JobEntry
+from hospital_agent.journal.reading import CAME, LEFT, Record, asked_by_round
 from shared.texts import text, texts
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 
 _LEFT, _CAME, _HERE = "left", "came", "here"
-_DIRECTIONS: Final = {"sent": _LEFT, "received": _CAME}
 _SIZED: Final = {
     MessageType.CONTRIBUTION: "slots",
     MessageType.ROUND_OPEN: "slots",
@@ -25,19 +25,38 @@ _SIZED: Final = {
 }
 
 
+_OUTSIDE_OF_ROUNDS: Final = (
+    MessageType.JOB_OFFER,
+    MessageType.JOB_ACCEPT,
+    MessageType.JOB_DECLINE,
+    MessageType.ROSTER,
+    MessageType.JOB_DONE,
+    MessageType.ATTEST,
+    MessageType.ABORT,
+)
+_WORDS_OF_STUDIES: Final = {"study_shown": "study_document", "study_word_sent": "study_word"}
+_REFUSED: Final = ("refused", "study_word_refused")
+_UNKNOWN: Final = "unknown"
+"""How a job that is forgotten protected its counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One line of the log. `direction`: left, came or here. `place`: round and attempt, empty outside of rounds.
 
-    Logs count rounds from 0, people from 1.
+    `bytes`: of a message, 0 where the log does not say. Logs count rounds from 0, people from 1.
     """
 
+    number: int
     moment: int
     direction: str
     what: str
     contents: str
     place: str
     sha256: str
+    bytes: int
+    job: str
+    study: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +69,19 @@ class Volume:
     bytes: int
 
 
-def steps_of(records: Sequence[Mapping[str, Any]], manifest: Manifest) -> list[Step]:
-    """The log's lines about one job, in order. Args: records: those of the job."""
-    return list(_steps(records, manifest))
+def steps_of(
+    records: Sequence[Record], manifest: Manifest | None, cells: Mapping[int, int] | None = None
+) -> list[Step]:
+    """Lines of the log in the order of `records`.
+
+    Args: manifest: of the job that they are about, None where it is forgotten or they are about none. cells: that the
+        cloud asked for by round, where `records` do not tell it all.
+    """
+    asked = asked_by_round(records) if cells is None else cells
+    return [_step(record, manifest, asked) for record in records]
 
 
-def volumes_of(entry: JobEntry, records: Sequence[Mapping[str, Any]]) -> list[Volume]:
+def volumes_of(entry: JobEntry, records: Sequence[Record]) -> list[Volume]:
     """Bytes by kind of message, headers included, most first."""
     told = Counter((str(record.get("kind")), str(record.get("type"))) for record in records)
     found = [
@@ -70,33 +96,39 @@ def volumes_of(entry: JobEntry, records: Sequence[Mapping[str, Any]]) -> list[Vo
     return sorted(found, key=lambda volume: -volume.bytes)
 
 
-def _steps(records: Sequence[Mapping[str, Any]], manifest: Manifest) -> Iterator[Step]:
-    asked: dict[int, int] = {}
-    for record in records:
-        kind, message = str(record["kind"]), record.get("type")
-        if message == MessageType.ROUND_OPEN:
-            asked[int(record["round"])] = int(record.get("slots", 0))
-        known = {"slots": asked.get(int(record.get("round", 0)), 0), **record}
-        yield Step(
-            moment=int(record["time"]),
-            direction=_DIRECTIONS.get(kind, _HERE),
-            what=_kind_name(str(message)) if kind in _DIRECTIONS else _event_name(kind),
-            contents=_contents(kind, message, known, manifest),
-            place=_place(record, message),
-            sha256=str(record.get("sha256", "")),
-        )
+def _step(record: Record, manifest: Manifest | None, asked: Mapping[int, int]) -> Step:
+    kind = str(record["kind"])
+    message = _WORDS_OF_STUDIES.get(kind, record.get("type"))
+    known = {"slots": asked.get(int(record.get("round", 0)), 0), **record}
+    direction = _LEFT if kind in LEFT else _CAME if kind in CAME else _HERE
+    is_message = direction != _HERE and kind not in _REFUSED
+    return Step(
+        number=int(record["n"]),
+        moment=int(record["time"]),
+        direction=direction,
+        what=_kind_name(str(message)) if is_message else _event_name(kind),
+        contents=_contents(message, known, manifest) if is_message else _about(kind, record),
+        place=_place(record, message),
+        sha256=str(record.get("sha256", "")),
+        bytes=int(record.get("bytes", 0)),
+        job=str(record.get("job", "")),
+        study=str(record.get("study", "")),
+    )
 
 
-def _contents(kind: str, message: Any, record: Mapping[str, Any], manifest: Manifest) -> str:
-    if kind not in _DIRECTIONS:
-        return _optional(f"house.event.{kind}.contents", code=record.get("code") or text("common.none"))
+def _about(kind: str, record: Record) -> str:
+    return _optional(f"house.event.{kind}.contents", code=record.get("code") or text("common.none"))
+
+
+def _contents(message: Any, record: Record, manifest: Manifest | None) -> str:
     key = f"house.message.{message}.contents"
     if message == MessageType.CONTRIBUTION:
-        key = f"house.message.contribution.{manifest.profile}"
+        key = f"house.message.contribution.{manifest.profile if manifest else _UNKNOWN}"
     if message == MessageType.ATTEST and record.get("published"):
         key = "house.message.attest.published"
     size = record.get(_SIZED.get(message, ""), 0)
-    return _optional(key, n=size, code=record.get("code") or text("common.none"))
+    told = _optional(key, n=size, code=record.get("code") or text("common.none"))
+    return f"{told} {text('house.message.attest.figures')}" if record.get("quality_sha256") else told
 
 
 def _place(record: Mapping[str, Any], message: Any) -> str:
@@ -105,17 +137,6 @@ def _place(record: Mapping[str, Any], message: Any) -> str:
     again = int(record.get("attempt", 0))
     name = "house.job.round_again" if again else "house.job.round"
     return text(name, n=int(record["round"]) + 1, attempt=again + 1)
-
-
-_OUTSIDE_OF_ROUNDS: Final = (
-    MessageType.JOB_OFFER,
-    MessageType.JOB_ACCEPT,
-    MessageType.JOB_DECLINE,
-    MessageType.ROSTER,
-    MessageType.JOB_DONE,
-    MessageType.ATTEST,
-    MessageType.ABORT,
-)
 
 
 def _kind_name(kind: str) -> str:

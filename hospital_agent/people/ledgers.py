@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import JobEntry, Journal
+from hospital_agent.journal.reading import CheckedLog
 from shared.crypto.certificates import read
 from shared.protocol.disclosure import Ledger, forecast
 from shared.protocol.disclosure_facts import course_of, fact
@@ -13,9 +15,16 @@ from shared.wire.base import decode_base64url
 
 
 def ledgers_of(journal: Journal, entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
-    """The forecast and the fact ledger of a journalled job. Args: own: this hospital's id."""
+    """The forecast and the fact ledger of a journalled job, with the whole chain checked.
+
+    Args: own: this hospital's id. Raises: InputError: the chain was altered.
+    """
+    return ledgers_from(CheckedLog().of_job(journal, entry.job), entry, own)
+
+
+def ledgers_from(records: Sequence[Mapping[str, Any]], entry: JobEntry, own: str) -> tuple[Ledger, Ledger]:
+    """The same. Args: records: of the job, checked."""
     manifest = manifest_of(entry)
-    records = [record for record in journal.audit_records() if record.get("job") == entry.job]
     course = course_of(records, own)
     course.roster = tuple(_members(entry.certificates)) if entry.certificates else ()
     for record in records:

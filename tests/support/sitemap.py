@@ -132,6 +132,7 @@ HOUSE: Final[Mapping[str, Kind]] = {
     "/house/jobs/{job}/now": PART,
     "/house/jobs/{job}/files/{name}": FILE,
     "/house/jobs/{job}/{said}": _visit("/house/jobs/{waiting}/approve", "/house/jobs/{waiting}/decline"),
+    "/house/messages": _visit("/house/messages", "/house/messages?way=left&job={job}"),
     "/house/models": _visit("/house/models"),
     "/house/models/{model}": _visit("/house/models/{job}"),
     "/house/models/{model}/files/{form}": FILE,
