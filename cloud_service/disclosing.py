@@ -1,4 +1,4 @@
-"""`privet cloud ledger`, `audit export` and `dossier`: who learned what, and logs for others to check."""
+"""`privet cloud ledger`, `dossier`, `evaluation` and `audit export`: who learned what, how good, and logs to check."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def add_to(app: typer.Typer) -> None:
     """Add every command of this module to `privet cloud`."""
     app.command()(ledger)
     app.command()(dossier)
+    app.command()(evaluation)
     app.add_typer(audit, name="audit")
 
 
@@ -67,6 +68,23 @@ def dossier(
         {"json": str(data), "html": str(page), "jobs": len(document["jobs"])},
         f"The dossier of {study} is in {data} and {page}.",
     )
+
+
+def evaluation(
+    folder: Folder,
+    job: Annotated[str, typer.Argument(help="The job's id, or its beginning.", metavar="JOB")],
+) -> Report:
+    """Figures that a study publishes of a finished job: how good its tree is, and how much each attribute told.
+
+    They are rounded under the study's floor, and here only once every hospital of the job has sent the same.
+    """
+    from cloud_service.api.quality import quality_of
+    from cloud_service.api.quality_words import quality_lines
+
+    with _services(folder) as services:
+        found = services.results.finished(services.jobs.named(job))
+        document = quality_of(services, found, None)
+    return Report(document.model_dump(mode="json"), "\n".join(quality_lines(document)))
 
 
 @audit.command("export")

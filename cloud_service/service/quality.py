@@ -17,15 +17,15 @@ from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import Sealed
-from shared.protocol.quality import published_kind, read_figures, sha256_of
+from shared.protocol.quality import kind_of, published_kind, read_figures, sha256_of
 from shared.protocol.states import CloudState
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 from shared.wire.quality import Figures, ImportanceFigures, QualityKind, QualitySpec
 from shared.wire.study import StudyDocument
 
-Standing = Literal["published", "waiting", "differ", "kept"]
-"""All sent the same; some have not sent; two differ; the study keeps them at the hospitals."""
+Standing = Literal["published", "waiting", "differ", "kept", "none"]
+"""All sent the same; some have not sent; two differ; the study keeps them at the hospitals; this job has none."""
 _PAGE = 100
 
 
@@ -131,7 +131,8 @@ def _published(connection: Connection, stored: StoredJob) -> Published:
     document = document_of(connection, manifest)
     kind = published_kind(document, manifest)
     if document is None or document.quality is None or kind is None:
-        return Published(manifest.job, None, "kept", {}, ())
+        nobody_has_any = kind_of(manifest) is None
+        return Published(manifest.job, None, "none" if nobody_has_any else "kept", {}, ())
     sent = quality.hashes(connection, manifest.job)
     missing = tuple(str(agent) for agent in stored.job.roster if agent not in sent)
     text = quality.document(connection, manifest.job)

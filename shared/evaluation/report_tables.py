@@ -28,6 +28,13 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     kind: str = "plain"
 
+    def lines(self) -> list[str]:
+        """For a terminal: the caption, then columns under their headings."""
+        rows = [self.head, *self.rows]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        told = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return [self.caption, *(line.rstrip() for line in told)]
+
     def to_json(self) -> dict[str, Any]:
         """The plain form."""
         return {
@@ -97,6 +104,25 @@ def confusion_table(entry: Mapping[str, Any]) -> Table:
         rows,
         "confusion",
     )
+
+
+def calibration_table(entry: Mapping[str, Any]) -> Table:
+    """Whether predicted shares come true: records by their predicted share of a class, and how many are of it."""
+    digits = _digits(entry["evaluation"])
+    rows = tuple(
+        (
+            found["class"] or "(empty)",
+            f"{one['from']:.1f} to {one['to']:.1f}",
+            str(one["records"]),
+            _number(one["expected"], digits),
+            _short(one["observed"], digits),
+        )
+        for found in entry["evaluation"]["classes"]
+        for one in found["calibration"]
+        if one["records"]
+    )
+    head = ("class", "predicted share", "records", "mean of it", "observed share")
+    return Table(f"Whether predicted shares come true, on {_on(entry)}", head, rows)
 
 
 def decision_tables(entry: Mapping[str, Any], digits: int) -> Iterator[Table]:

@@ -64,10 +64,10 @@ def evaluation_figures(
         cells=[[_count(cell) for cell in row] for row in matrix["cells"]],
         truth=[_count(number) for number in matrix["truth"]],
         predicted=[_count(number) for number in matrix["predicted"]],
-        overall=_measures(told["overall"]),
+        overall=_measures(told["overall"], told["floor"]),
         classes=[
             ClassFigures(
-                measures=_measures(found["measures"]),
+                measures=_measures(found["measures"], told["floor"]),
                 bins=[_bin(one) for one in found.get("calibration", ())],
             )
             for found in told["classes"]
@@ -93,8 +93,10 @@ def _decimal(number: float | None, digits: int = DIGITS) -> str | None:
     return f"{round(number, digits) + 0.0:.{digits}f}"
 
 
-def _measures(told: Mapping[str, Any]) -> dict[str, Figure]:
-    return {name: _figure(measure) for name, measure in told.items()}
+def _measures(told: Mapping[str, Any], floor: int) -> dict[str, Figure]:
+    """Why a measure is not defined may tell of a single record, so that is told as too few records are."""
+    absent = Figure(value=None, reason=f"not defined, or too few records to tell it under a floor of {floor}")
+    return {name: absent if measure["value"] is None else _figure(measure) for name, measure in told.items()}
 
 
 def _figure(told: Mapping[str, Any]) -> Figure:
