@@ -1,12 +1,14 @@
-"""Every English word of a page is in one file: none is missing, none is left over, and none stands elsewhere."""
+"""Every English sentence of a page is in one file: none is missing, none left over, and every place is filled."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
@@ -19,7 +21,13 @@ from shared.texts import text, texts
 ROOT = Path(__file__).resolve().parents[4]
 ROOMS = (ROOT / "shared" / "web", ROOT / "cloud_service" / "pages", ROOT / "hospital_agent" / "pages")
 TEMPLATES = sorted(path for room in ROOMS for path in room.rglob("templates/*.html"))
-MODULES = sorted(path for room in ROOMS for path in room.rglob("*.py"))
+PROGRAMS = ("shared", "cloud_service", "hospital_agent", "privet", "trusted_authority")
+MODULES = {
+    path: source
+    for program in PROGRAMS
+    for path in sorted((ROOT / program).rglob("*.py"))
+    if "shared.texts" in (source := path.read_text("utf-8")) or any(room in path.parents for room in ROOMS)
+}
 SCRIPTS = sorted((ROOT / "shared" / "web" / "static").glob("*.js"))
 
 CALL = re.compile(r"""\btext\(\s*(?P<quote>["'])(?P<name>[^"']+)(?P=quote)\s*(?P<more>~)?""")
@@ -58,11 +66,11 @@ def names_in_module(source: str) -> Iterator[tuple[str, bool]]:
 def asked() -> tuple[frozenset[str], frozenset[str]]:
     """All names that pages ask for, and all beginnings of such."""
     found = [one for path in TEMPLATES for one in names_in_template(path.read_text("utf-8"))]
-    found += [one for path in MODULES for one in names_in_module(path.read_text("utf-8"))]
-    for path in (*TEMPLATES, *SCRIPTS):  # names that are handed on: to a macro, or to a script
-        found += [
-            (name, name.endswith(".")) for name in QUOTED.findall(path.read_text("utf-8")) if "." in name
-        ]
+    found += [one for source in MODULES.values() for one in names_in_module(source)]
+    pages = [path.read_text("utf-8") for path in (*TEMPLATES, *SCRIPTS)]
+    pages += [source for source in MODULES.values() if "{{" in source]  # templates in a module
+    for source in pages:  # names that are handed on: to a macro, or to a script
+        found += [(name, name.endswith(".")) for name in QUOTED.findall(source) if "." in name]
     return (
         frozenset(name for name, begins in found if not begins),
         frozenset(name for name, begins in found if begins),
@@ -89,20 +97,66 @@ def test_a_template_asks_for_texts_that_exist(path: Path) -> None:
         assert there, f"{path.name} asks for {name}, which is not in english.toml"
 
 
-def test_modules_ask_for_texts_that_exist() -> None:
-    for path in MODULES:
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if (
-                isinstance(call, ast.Call)
-                and isinstance(call.func, ast.Name)
-                and call.func.id == "text"
-                and call.args
-            ):
-                first = call.args[0]
-                if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                    assert first.value in texts(), (
-                        f"{path.name} asks for {first.value}, which is not in english.toml"
-                    )
+@dataclass(frozen=True)
+class Asked:
+    """A call of `text` in a module. `name`: whole, or how it begins. `places`: None where they are not spelled out."""
+
+    where: str
+    name: str
+    begins: bool
+    places: frozenset[str] | None
+
+
+def calls_in(path: Path, source: str) -> Iterator[Asked]:
+    """Calls whose name can be read off the source."""
+    for call in ast.walk(ast.parse(source)):
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "text"):
+            continue
+        spelled = [keyword.arg for keyword in call.keywords]
+        places = None if None in spelled else frozenset(name for name in spelled if name)
+        for name, begins in _names(call.args[0]) if call.args else ():
+            yield Asked(f"{path.name}:{call.lineno}", name, begins, places)
+
+
+def _names(node: ast.expr) -> Iterator[tuple[str, bool]]:
+    """What an expression can be the name of: a constant, one of two, or whatever begins so."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value, False
+    elif isinstance(node, ast.IfExp):
+        yield from (*_names(node.body), *_names(node.orelse))
+    elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+        yield str(node.values[0].value), True
+
+
+CALLS = [call for path, source in MODULES.items() for call in calls_in(path, source)]
+
+
+def places_of(name: str) -> frozenset[str]:
+    """The places that a text has to be filled."""
+    return frozenset(place for _, place, _, _ in Formatter().parse(texts()[name]) if place)
+
+
+def wrong_calls(calls: Iterable[Asked]) -> list[str]:
+    """What is asked for and is not there, and places that a call leaves open or fills for nothing."""
+    found = []
+    for call in calls:
+        named = [one for one in texts() if one.startswith(call.name)] if call.begins else [call.name]
+        known = [one for one in named if one in texts()]
+        if not known:
+            found.append(f"{call.where}: no text {call.name}")
+        elif call.places is not None:
+            wanted = [places_of(one) for one in known]
+            # Of a name that is put together, each text that it may come to has places of its own.
+            open_places = frozenset() if call.begins else wanted[0] - call.places
+            spare = call.places - frozenset().union(*wanted)
+            if open_places or spare:
+                found.append(f"{call.where}: {call.name} open {sorted(open_places)} spare {sorted(spare)}")
+    return found
+
+
+def test_modules_ask_for_texts_that_exist_and_fill_their_places() -> None:
+    assert len(CALLS) > 300
+    assert wrong_calls(CALLS) == []
 
 
 def test_every_text_is_used() -> None:
@@ -124,6 +178,21 @@ def test_these_tests_can_fail() -> None:
         ("c.d.", True),
     ]
     assert ("cloud.state.", True) in names_in_module('text(f"cloud.state.{x}")')
+    planted = """
+text("study.nowhere")
+text("study.depth")
+text("study.any_depth", n=1)
+text(f"span.{x}", n=1)
+text(f"span.{x}", count=1)
+text("study.depth" if x else "study.elsewhere", n=1)
+"""
+    assert [line.split(": ")[1] for line in wrong_calls(calls_in(Path("planted"), planted))] == [
+        "no text study.nowhere",
+        "study.depth open ['n'] spare []",
+        "study.any_depth open [] spare ['n']",
+        "span. open [] spare ['count']",
+        "no text study.elsewhere",
+    ]
 
 
 def test_every_state_role_and_code_has_its_words() -> None:
