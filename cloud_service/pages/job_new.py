@@ -41,6 +41,7 @@ from shared.protocol.disclosure import forecast
 from shared.protocol.growing_words import growing_words
 from shared.protocol.key_mode_words import key_mode_words
 from shared.protocol.noise_words import noise_words
+from shared.protocol.quality import published_kind
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.rng import random_bytes
@@ -147,7 +148,7 @@ def _check(form: Form, view: StudyView, values: Values, manifest: Manifest) -> R
         manifest=manifest,
         hidden=[(name, value) for name in FIELDS for value in values.values(name)],
         estimate=_estimate(form, manifest, values),
-        learned=learned_of(forecast(manifest).entries),
+        learned=learned_of(forecast(manifest, published_kind(view.document, manifest)).entries),
         sentences=sentences,
         hours=whole(values.value("invite_hours")),
     )

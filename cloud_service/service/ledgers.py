@@ -8,12 +8,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from cloud_service.service.quality import document_of
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.store import jobs, journal
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.disclosure import Ledger, forecast
 from shared.protocol.disclosure_facts import course_of, fact
+from shared.protocol.quality import published_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def ledger_of(connection: Connection, stored: StoredJob) -> JobLedger:
     }
     return JobLedger(
         state=job.state.value,
-        forecast=forecast(job.manifest),
+        forecast=forecast(job.manifest, published_kind(document_of(connection, job.manifest), job.manifest)),
         fact=fact(job.manifest, course),
         log_head=job.head,
         log_records=stored.audited,

@@ -19,7 +19,7 @@ from hospital_agent.pages.leaving import steps_of, volumes_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.stewarding import WrongStewardError, speaking_of, why_not
 from hospital_agent.people.answering import REASON_CHARACTERS
-from hospital_agent.people.ledgers import ledgers_from
+from hospital_agent.people.ledgers import figures_of, ledgers_from
 from hospital_agent.people.log_file import signed_log
 from hospital_agent.people.offers import offer_document
 from hospital_agent.people.standings import job_document
@@ -158,7 +158,7 @@ def _about(house: House, job: str) -> dict[str, Any]:
         entry = _entry(journal, job)
         row = _row(journal, entry)
         records = house.log.of_job(journal, job)
-        ledgers = ledgers_from(records, entry, house.own)
+        ledgers = ledgers_from(records, entry, house.own, figures_of(journal, entry))
         evidence = len(journal.evidence(job))
         study = kept.study(journal, entry.study)
     return {
@@ -190,7 +190,8 @@ def _file(house: House, job: str, name: str) -> Response:
         if name == "log":
             written = signed_log(journal, Keyring.open(house.folder), job)
             return file_of(written.content, f"log-{house.own}-{job}.jsonl", "application/jsonl")
-        ledgers = ledgers_from(house.log.of_job(journal, job), entry, house.own)
+        records, figures = house.log.of_job(journal, job), figures_of(journal, entry)
+        ledgers = ledgers_from(records, entry, house.own, figures)
     document = _ledger_document(entry, *ledgers)
     if name == "ledger.html":
         return file_of(ledger_page(document, keeper=house.own).encode(), f"ledger-{job}.html", "text/html")

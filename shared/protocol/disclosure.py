@@ -6,7 +6,7 @@ in the end stands in the fact ledger (`shared.protocol.disclosure_facts`), and i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -24,10 +24,16 @@ from shared.protocol.disclosure_words import (
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import tally_sentences
 from shared.wire.manifest import MAX_CELLS, Manifest, Profile
+from shared.wire.quality import QualityKind
 from shared.wire.secret import SecretSpec
 from shared.wire.tally import TallyKind
 
 LEDGER_VERSION: Final = 1
+FIGURES: Final[Mapping[QualityKind, Learned]] = {
+    "evaluation": Learned.FIGURES_OF_EVALUATION,
+    "importance": Learned.FIGURES_OF_IMPORTANCE,
+}
+"""Of a job, sent to the cloud where its study says so."""
 _GREATEST_TOLD: Final = 2**40
 """Beyond this a bound is no limit that anybody would meet, and is left out."""
 
@@ -40,7 +46,8 @@ class Terms:
     `threshold`: holders who open a sum together; None where each hospital has the whole key. `consents`: of hospitals
     by which alone the roster may differ from an earlier one. `fractional`: indices of the attributes whose missing
     values are fractional; their last value makes no branch. `tally`: what is counted in place of growing a tree.
-    `ordered`: indices of the attributes that are split at thresholds, and may be again below.
+    `ordered`: indices of the attributes that are split at thresholds, and may be again below. `figures`: rounded ones
+    that hospitals send to the cloud once the job is done, by the study's document.
     """
 
     profile: Profile
@@ -57,6 +64,7 @@ class Terms:
     fractional: frozenset[int] = frozenset()
     tally: TallyKind | None = None
     ordered: frozenset[int] = frozenset()
+    figures: frozenset[QualityKind] = frozenset()
 
     @property
     def counted(self) -> Learned | None:
@@ -119,8 +127,8 @@ class Ledger:
         }
 
 
-def terms_of(manifest: Manifest) -> Terms:
-    """The terms of a job."""
+def terms_of(manifest: Manifest, figures: QualityKind | None = None) -> Terms:
+    """The terms of a job. Args: figures: those that its study publishes of it (`quality.published_kind`)."""
     return Terms(
         profile=manifest.profile,
         hospitals=len(manifest.invited),
@@ -136,6 +144,7 @@ def terms_of(manifest: Manifest) -> Terms:
         fractional=_fractional(manifest),
         tally=None if manifest.tally is None else manifest.tally.kind,
         ordered=_ordered(manifest),
+        figures=frozenset() if figures is None else frozenset({figures}),
     )
 
 
@@ -185,9 +194,9 @@ def _parties(secret: SecretSpec) -> dict[str, Any]:
     }
 
 
-def forecast(manifest: Manifest) -> Ledger:
-    """What each party will learn by this job at most."""
-    return Ledger("forecast", about(manifest), tuple(entries_of(terms_of(manifest))))
+def forecast(manifest: Manifest, figures: QualityKind | None = None) -> Ledger:
+    """What each party will learn by this job at most. Args: figures: as of `terms_of`."""
+    return Ledger("forecast", about(manifest), tuple(entries_of(terms_of(manifest, figures))))
 
 
 def entries_of(terms: Terms) -> Iterator[Entry]:
@@ -279,6 +288,15 @@ def _everywhere(terms: Terms) -> Iterator[Entry]:
     if terms.publish_tree:
         for party in (Party.CLOUD, Party.PEOPLE):
             yield Entry(party, Learned.TREE_WITHOUT_COUNTS, Condition.WHEN_PUBLISHED, 1, "trees")
+    yield from figures_at_the_cloud(terms.figures)
+
+
+def figures_at_the_cloud(kinds: Collection[QualityKind]) -> Iterator[Entry]:
+    """The cloud reads them as they come, and shows them once all are alike."""
+    for kind in sorted(kinds):
+        learned = FIGURES[kind]
+        yield Entry(Party.CLOUD, learned, Condition.WHEN_DONE)
+        yield Entry(Party.PEOPLE, learned, Condition.WHEN_ALIKE)
 
 
 def _paillier(terms: Terms) -> Iterator[Entry]:

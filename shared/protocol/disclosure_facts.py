@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shared.ids import EVERYONE
-from shared.protocol.disclosure import Entry, Ledger, Terms, about, root_cells, terms_of
+from shared.protocol.disclosure import (
+    Entry,
+    Ledger,
+    Terms,
+    about,
+    figures_at_the_cloud,
+    root_cells,
+    terms_of,
+)
 from shared.protocol.disclosure_words import Condition, Learned, Party
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
@@ -41,6 +49,7 @@ class Course:
     """What happened in a job. `left_out`: hospitals told alone that it goes on without them, and why.
 
     `records`: how many each member shares, in a secret job. `opened`: values by kind, where a compute party knows them.
+    `figures`: hash of the published figures by the hospital that sent them.
     `ended`: the code with which it ended without a tree.
     """
 
@@ -50,6 +59,7 @@ class Course:
     rounds: list[RoundCourse] = field(default_factory=list)
     attested: dict[str, str] = field(default_factory=dict)
     published: bool = False
+    figures: dict[str, str] = field(default_factory=dict)
     done: bool = False
     ended: str | None = None
     roster: tuple[str, ...] = ()
@@ -77,6 +87,7 @@ class Course:
             ],
             "attested": self.attested,
             "tree_published": self.published,
+            "figures_sent": self.figures,
             "done": self.done,
             "ended": self.ended,
             "opened": dict(self.opened),
@@ -148,6 +159,8 @@ def _hospital_said(course: Course, kind: str, sender: str, record: Mapping[str, 
         case MessageType.ATTEST:
             course.attested[sender] = str(record.get("tree_sha256", ""))
             course.published = course.published or bool(record.get("published"))
+            if record.get("quality_sha256"):
+                course.figures[sender] = str(record["quality_sha256"])
 
 
 def fact(manifest: Manifest, course: Course) -> Ledger:
@@ -184,6 +197,8 @@ def _everywhere(terms: Terms, course: Course) -> Iterator[Entry]:
         published = Condition.WHEN_PUBLISHED
         for party in (Party.CLOUD, Party.PEOPLE):
             yield Entry(party, Learned.TREE_WITHOUT_COUNTS, published, 1, "trees")
+    if course.figures:
+        yield from figures_at_the_cloud({"importance" if terms.tally is None else "evaluation"})
 
 
 def _paillier(terms: Terms, course: Course) -> Iterator[Entry]:

@@ -65,6 +65,8 @@ class Learned(StrEnum):
     DIFFERENCE = "difference"
     EVERY_RECORD = "every_record"
     SHARED_TREE = "shared_tree"
+    FIGURES_OF_EVALUATION = "figures_of_evaluation"
+    FIGURES_OF_IMPORTANCE = "figures_of_importance"
 
 
 class Condition(StrEnum):
@@ -73,6 +75,7 @@ class Condition(StrEnum):
     ALWAYS = "always"
     WHEN_DONE = "when_done"
     WHEN_PUBLISHED = "when_published"
+    WHEN_ALIKE = "when_alike"
     WHEN_ASKED = "when_asked"
     IF_POOLED = "if_pooled"
     IF_TRAFFIC_IS_SEEN = "if_traffic_is_seen"
