@@ -1,9 +1,8 @@
 """Records that a job takes in part, or that it asks where they end in a tree: read, chosen, walked, kept as codes.
 
-Whatever the source, what is frozen is a file of codes (`snapshot`). Of a database, all records' places in a tree are
-counted there (`sql_walking`), and only places and classes are kept. Where a selection is made, the database gives codes
-and not texts: the keyed hash is BLAKE2b, which engines lack, and another one would part the records of running studies
-anew.
+Of a file what is frozen is a file of codes (`snapshot`). A database counts the records of a selection where they are
+(`sql_source`), and where records end in a tree (`sql_walking`), of which only places and classes are kept. What it
+cannot be told, such as a selection by BLAKE2b, is worked out from a copy of its records' codes; the notes say why.
 """
 
 from __future__ import annotations
@@ -21,11 +20,13 @@ from hospital_agent.records.selecting import Patients, Selector
 from hospital_agent.records.snapshot import CodedSnapshot
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_numbers import MustCopyError
-from hospital_agent.records.sql_rows import encode_there, read_codes
+from hospital_agent.records.sql_parting import without_patient
+from hospital_agent.records.sql_rows import encode_with_patients, read_with_patients
+from hospital_agent.records.sql_source import SqlSnapshot, SqlSource
 from hospital_agent.records.sql_walking import count_ends
+from hospital_agent.records.sql_ways import copied_note
 from hospital_agent.records.table import Table
 from hospital_agent.records.walking import Places, places_of
-from shared.errors import InputError
 from shared.tree.model import Tree
 from shared.tree.schema import Schema
 
@@ -46,35 +47,42 @@ class DerivedSource:
     selector: Selector | None = None
     asked: Callable[[], AskedTree] | None = field(default=None, repr=False)
 
-    def freeze(self, schema: Schema, salt: bytes) -> CodedSnapshot:
+    def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Read every record, check it against its schema, choose, walk, keep the codes.
 
         Raises: InputError: as other sources; no such tree here; too few records on one side of a selection.
         """
-        if self.asked is None:
+        if self.asked is not None:
+            records = _walked(*self.asked(), self.settings, self.selector, schema)
+        elif self.settings.path is not None:
             records = chosen_records(self.settings, schema, self.selector)
         else:
-            records = _walked(*self.asked(), self.settings, self.selector, schema)
+            try:
+                return self._in_database.freeze_there(schema, salt)
+            except MustCopyError as reason:
+                records = _told(chosen_records(self.settings, schema, self.selector), copied_note(reason))
         return CodedSnapshot.write(self.directory, records, schema, salt)
 
-    def reopen(self, schema: Schema, sha256: str) -> CodedSnapshot:
-        """The codes kept earlier; neither the source nor the tree is read."""
+    def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
+        """What was kept earlier; neither a file nor the tree is read."""
+        if self.asked is None and self.settings.path is None:
+            return self._in_database.reopen(schema, sha256)
         return CodedSnapshot.open(self.directory, sha256, schema)
+
+    @property
+    def _in_database(self) -> SqlSource:
+        return SqlSource(self.settings, self.directory, self.selector)
 
 
 def chosen_records(settings: DataSettings, schema: Schema, selector: Selector | None) -> CodedRecords:
     """The records of a selection, of all of them without one.
 
-    Raises: InputError: as sources do; a selection by patient from a database.
+    Raises: InputError: as sources do.
     """
     if settings.path is None:
-        if selector is not None and settings.patient_column is not None:
-            raise InputError(
-                "records of a database cannot be parted by patient",
-                where="data settings, patient",
-                remedy="Export the table to a file with that column and name it with path, or leave patient out.",
-            )
-        records, patients = _of_database(settings, schema), None
+        records, patients = _of_database(
+            settings if selector is not None else replace(settings, patient_column=None), schema
+        )
     else:
         table = read_table(settings)
         records = encode(table, schema, settings)
@@ -82,11 +90,12 @@ def chosen_records(settings: DataSettings, schema: Schema, selector: Selector | 
     return records if selector is None else selector.take(records, patients)
 
 
-def _of_database(settings: DataSettings, schema: Schema) -> CodedRecords:
+def _of_database(settings: DataSettings, schema: Schema) -> tuple[CodedRecords, Patients | None]:
     try:
-        return encode_there(schema, settings)
+        return encode_with_patients(schema, settings)
     except MustCopyError as reason:
-        return _told(read_codes(schema, settings), f"read as texts, which takes longer: {reason}")
+        records, patients = read_with_patients(schema, settings)
+        return _told(records, f"read as texts, which takes longer: {reason}"), patients
 
 
 def _told(records: CodedRecords, note: str) -> CodedRecords:
@@ -98,9 +107,9 @@ def _walked(
 ) -> CodedRecords:
     """The records at their places, as an evaluation's `schema` codes them. Args: own: the tree's schema."""
     note = None
-    if settings.path is None and selector is None:
+    if settings.path is None:
         try:
-            return _ends_there(tree, own, settings, schema)
+            return _ends_there(tree, own, settings, selector, schema)
         except MustCopyError as reason:
             note = f"each record was fetched to see where it ends: {reason}"
     read = chosen_records(settings, own, selector)
@@ -108,8 +117,10 @@ def _walked(
     return found if note is None else _told(found, note)
 
 
-def _ends_there(tree: Tree, own: Schema, settings: DataSettings, schema: Schema) -> CodedRecords:
-    places, labels, counts, notes = count_ends(tree, own, settings)
+def _ends_there(
+    tree: Tree, own: Schema, settings: DataSettings, selector: Selector | None, schema: Schema
+) -> CodedRecords:
+    places, labels, counts, notes = count_ends(tree, own, settings, selector)
     kinds = _at_places(
         CodedRecords(labels[None, :], np.empty((0, labels.size), np.uint32), notes), places, schema
     )
@@ -128,11 +139,7 @@ def _patients(table: Table, settings: DataSettings) -> Patients | None:
     column = table.find(settings.patient_column, "patient")
     texts = column.texts()
     if "" in column.values:
-        raise InputError(
-            "a record without its patient cannot be kept together with the patient's others",
-            where=f"{table.where}, column {column.name!r}, {table.locate(texts.index(''))}",
-            remedy="Fill the field, or leave the setting patient out.",
-        )
+        raise without_patient(f"{table.where}, column {column.name!r}, {table.locate(texts.index(''))}")
     return tuple(texts)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from hospital_agent.records.matching import CodedRecords, encode
 from hospital_agent.records.rows import Codes, RecordRows, sorted_rows
+from hospital_agent.records.selecting import Patients
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import clean, ignored_columns, notes_of, read_spellings, without_rows
 from hospital_agent.records.sql_counting import code_of
 from hospital_agent.records.sql_engine import opened, place
+from hospital_agent.records.sql_parting import patient_column, without_patient
 from hospital_agent.records.sql_values import SqlRecords, match, text_of, with_conditions
 from hospital_agent.records.sql_ways import refuse_measured
 from hospital_agent.records.table import Column, Table
@@ -21,6 +23,7 @@ from shared.errors import InputError
 from shared.tree.schema import Schema
 
 _RUN_ROWS: Final = 1 << 16
+_PATIENT: Final = "privet_patient"
 
 
 def fetch_codes(records: SqlRecords) -> RecordRows:
@@ -36,7 +39,14 @@ def fetch_codes(records: SqlRecords) -> RecordRows:
 def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
     """Every record as codes that the engine made, in any order.
 
-    Only small whole numbers leave the database, no texts.
+    Only small whole numbers leave the database, no texts. Raises: as `encode_with_patients`.
+    """
+    return encode_with_patients(schema, replace(settings, patient_column=None))[0]
+
+
+def encode_with_patients(schema: Schema, settings: DataSettings) -> tuple[CodedRecords, Patients | None]:
+    """Every record as codes that the engine made, in any order, and its patient where the settings name a column of it.
+
     Raises: InputError: as a source. MustCopyError: the engine cannot be told how to read them. TemporaryError.
     """
     refuse_measured(schema)
@@ -46,25 +56,47 @@ def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
         records = with_conditions(columns, schema, settings, spellings)
         lines = (*records.values, records.labels)
         picks = {f"c{index}": _small_code(conditions) for index, conditions in enumerate(lines)}
-        codes = _fetched(rows.select(**picks), settings)
+        runs = _runs(rows.select(**picks, **_patient(rows, settings)), settings)
+        found = [(_codes_of(run, settings), _patients_of(run, settings)) for run in runs]
+    codes: Codes = np.concatenate([some for some, _ in found], axis=1)
     numbers = np.empty((0, codes.shape[1]), dtype=np.uint32)
-    return CodedRecords(codes, numbers, notes_of(columns, spellings[-1]))
+    patients = None if settings.patient_column is None else tuple(one for _, some in found for one in some)
+    return CodedRecords(codes, numbers, notes_of(columns, spellings[-1])), patients
 
 
-def _fetched(picked: Any, settings: DataSettings) -> Codes:
+def _patient(rows: Any, settings: DataSettings) -> dict[str, Any]:
+    column = patient_column(rows, settings)
+    return {} if column is None else {_PATIENT: text_of(column)}
+
+
+def _patients_of(run: Any, settings: DataSettings) -> list[str]:
+    """Each row's patient. Raises: InputError: a row has none."""
+    if settings.patient_column is None:
+        return []
+    known = {None: ""}
+    # One text for all rows of a patient, which takes less room than one a row.
+    texts = [known.setdefault(text, clean(text, settings)) for text in run[_PATIENT].to_pylist()]
+    if "" in texts:
+        raise without_patient(f"{place(settings)}, column {str(settings.patient_column)!r}")
+    return texts
+
+
+def _runs(picked: Any, settings: DataSettings) -> Iterable[Any]:
     """All rows of small codes, run by run: what drivers hold of a row takes far more room than its codes.
 
     DuckDB hands over its own columns as they are, all at once.
     """
-    if (settings.url or "").startswith("duckdb:"):
-        runs = picked.to_pyarrow().to_batches(max_chunksize=_RUN_ROWS)
-    else:
-        runs = picked.to_pyarrow_batches(chunk_size=_RUN_ROWS)
-    return np.concatenate([_codes_of(run, settings) for run in runs], axis=1)
+    runs: Iterable[Any] = (
+        picked.to_pyarrow().to_batches(max_chunksize=_RUN_ROWS)
+        if (settings.url or "").startswith("duckdb:")
+        else picked.to_pyarrow_batches(chunk_size=_RUN_ROWS)
+    )
+    return runs
 
 
 def _codes_of(run: Any, settings: DataSettings) -> Codes:
-    found = np.stack([column.to_numpy() for column in run.columns])
+    named = zip(run.schema.names, run.columns, strict=True)
+    found = np.stack([column.to_numpy() for name, column in named if name != _PATIENT])
     if found.size and found.min() < 0:
         raise InputError(
             "the records changed while they were read.",
@@ -83,6 +115,14 @@ def _small_code(conditions: Sequence[Any]) -> Any:
 def read_codes(schema: Schema, settings: DataSettings) -> CodedRecords:
     """Every record of the database as codes made here, text by text, numbers in fixed point among them.
 
+    Raises: as `read_with_patients`.
+    """
+    return read_with_patients(schema, replace(settings, patient_column=None))[0]
+
+
+def read_with_patients(schema: Schema, settings: DataSettings) -> tuple[CodedRecords, Patients | None]:
+    """As `read_codes`, and each record's patient where the settings name a column of it.
+
     Raises: InputError: no rows, a column that is missing, or a field that has no code. TemporaryError: no database.
     """
     with opened(settings) as rows:
@@ -91,7 +131,7 @@ def read_codes(schema: Schema, settings: DataSettings) -> CodedRecords:
         picks = {
             f"c{index}": text_of(column) for index, column in enumerate((*columns.attributes, columns.target))
         }
-        found = rows.select(**picks).to_pyarrow()
+        found = rows.select(**picks, **_patient(rows, settings)).to_pyarrow()
     if found.num_rows == 0:
         raise without_rows(settings)
     texts = [found[name].to_pylist() for name in picks]
@@ -101,7 +141,8 @@ def read_codes(schema: Schema, settings: DataSettings) -> CodedRecords:
     )
     table = Table(place(settings), encoded, found.num_rows, True, lambda _row: "some row")
     coded = encode(table, schema, replace(settings, class_column=None, drop=(), rename={}))
-    return replace(coded, notes=(*ignored_columns(columns), *coded.notes))
+    patients = None if settings.patient_column is None else tuple(_patients_of(found, settings))
+    return replace(coded, notes=(*ignored_columns(columns), *coded.notes)), patients
 
 
 def _column(name: str, position: int, texts: Sequence[str | None], settings: DataSettings) -> Column:

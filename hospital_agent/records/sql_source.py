@@ -24,14 +24,16 @@ import rfc8785
 
 from hospital_agent.protection import Protection
 from hospital_agent.records.rows import RecordRows
+from hospital_agent.records.selecting import Selector
 from hospital_agent.records.snapshot import CodedSnapshot, schema_sha256
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
-from hospital_agent.records.sql_engine import ibis, opened, place
+from hospital_agent.records.sql_engine import ibis, place
 from hospital_agent.records.sql_numbers import MustCopyError
+from hospital_agent.records.sql_parting import check_engine, check_parting, opened_for, taken
 from hospital_agent.records.sql_rows import fetch_codes, read_codes
-from hospital_agent.records.sql_values import Spellings, SqlRecords, match, with_conditions
+from hospital_agent.records.sql_values import Spellings, SqlRecords, match
 from hospital_agent.records.sql_ways import copied_note, refuse_measured
 from machine.files import write_file
 from shared.errors import InputError
@@ -57,6 +59,7 @@ class SqlSnapshot:
     salt: bytes = field(repr=False)
     fingerprint: tuple[int, ...] = field(repr=False)
     spellings: tuple[Spellings, ...] = field(repr=False)
+    selector: Selector | None = None
 
     def count(self, queries: Sequence[NodeQuery]) -> list[int]:
         """All asked cells, in the order query, attribute, value, class.
@@ -81,10 +84,9 @@ class SqlSnapshot:
     @contextmanager
     def _checked(self) -> Iterator[SqlRecords]:
         """The records for one piece of work, after which they must still be those that were frozen."""
-        with opened(self.settings) as rows:
-            records = with_conditions(
-                match(rows, self.schema, self.settings), self.schema, self.settings, self.spellings
-            )
+        with opened_for(self.settings, self.selector) as rows:
+            columns = match(rows, self.schema, self.settings)
+            records = taken(columns, self.schema, self.settings, self.spellings, self.selector)
             yield records
             if fingerprint(records, self.salt) != self.fingerprint:
                 raise InputError(
@@ -103,23 +105,29 @@ class SqlSource:
 
     settings: DataSettings
     directory: Path
+    selector: Selector | None = None
+    """Of a job that takes a part of the records, which it can only where they stay (`freeze_there`)."""
 
     def freeze(self, schema: Schema, salt: bytes) -> SqlSnapshot | CodedSnapshot:
         """Check every record in the engine, and fingerprint them."""
         try:
-            refuse_measured(schema)
-            return self._freeze_there(schema, salt)
+            return self.freeze_there(schema, salt)
         except MustCopyError as reason:
             records = read_codes(schema, self.settings)
             notes = (*records.notes, copied_note(reason))
         return CodedSnapshot.write(self.directory, replace(records, notes=notes), schema, salt)
 
-    def _freeze_there(self, schema: Schema, salt: bytes) -> SqlSnapshot:
-        """Raises: MustCopyError: the engine cannot be told how to read them."""
-        with opened(self.settings) as rows:
+    def freeze_there(self, schema: Schema, salt: bytes) -> SqlSnapshot:
+        """Raises: MustCopyError: the engine cannot be told how to read them, or to part them."""
+        refuse_measured(schema)
+        if self.selector is not None:
+            check_engine(self.settings, self.selector)
+        with opened_for(self.settings, self.selector) as rows:
             columns = match(rows, schema, self.settings)
             spellings = read_spellings(columns, schema, self.settings)
-            marks = fingerprint(with_conditions(columns, schema, self.settings, spellings), salt)
+            if self.selector is not None:
+                check_parting(columns, schema, self.settings, spellings, self.selector)
+            marks = fingerprint(taken(columns, schema, self.settings, spellings, self.selector), salt)
         document = rfc8785.dumps(
             {
                 "fingerprint": list(marks),
@@ -128,6 +136,7 @@ class SqlSource:
                 "schema": schema_sha256(schema),
                 "spellings": [[list(texts) for texts in column] for column in spellings],
                 "source": [self.settings.table, self.settings.query],
+                **_selected(self.selector),
             }
         )
         sha256 = hashlib.sha256(document).hexdigest()
@@ -138,8 +147,10 @@ class SqlSource:
 
     def reopen(self, schema: Schema, sha256: str) -> SqlSnapshot | CodedSnapshot:
         """What was noted when freezing; the next count checks it against the database."""
-        is_copied = _is_measured(schema) or self.settings.contract is not None
-        if is_copied and not self._path(sha256).is_file():
+        may_be_copied = (
+            _is_measured(schema) or self.settings.contract is not None or self.selector is not None
+        )
+        if may_be_copied and not self._path(sha256).is_file():
             return CodedSnapshot.open(self.directory, sha256, schema)
         return self._noted(schema, sha256)
 
@@ -152,7 +163,7 @@ class SqlSource:
                 "the note of the frozen records is gone or altered.", where=path.name, remedy=_REMEDY
             )
         noted: dict[str, Any] = json.loads(document)
-        if noted["schema"] != schema_sha256(schema):
+        if noted["schema"] != schema_sha256(schema) or not _selected(self.selector).items() <= noted.items():
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
         marks = tuple(noted["fingerprint"])
         return SqlSnapshot(
@@ -164,10 +175,16 @@ class SqlSource:
             salt=bytes.fromhex(noted["salt"]),
             fingerprint=marks,
             spellings=tuple(noted["spellings"]),
+            selector=self.selector,
         )
 
     def _path(self, sha256: str) -> Path:
         return self.directory / f"{sha256}.sql.json"
+
+
+def _selected(selector: Selector | None) -> dict[str, Any]:
+    """What is noted of the part that was taken; nothing where all records were."""
+    return {} if selector is None else {"selection": selector.spec.model_dump(mode="json")}
 
 
 def _is_measured(schema: Schema) -> bool:
@@ -188,8 +205,8 @@ def fingerprint(records: SqlRecords, salt: bytes) -> tuple[int, ...]:
         cube = (alike.mixed * alike.mixed % _PRIME) * alike.mixed % _PRIME
         mark = (cube * (alike.rows % _PRIME) % _PRIME).sum()
         (row,) = alike.aggregate(rows=alike.rows.sum(), mark=mark).to_pyarrow().to_pylist()
-        marks = marks or [int(row["rows"])]
-        marks.append(int(row["mark"]) % _PRIME)
+        marks = marks or [int(row["rows"] or 0)]  # a sum over no rows is NULL
+        marks.append(int(row["mark"] or 0) % _PRIME)
     return tuple(marks)
 
 

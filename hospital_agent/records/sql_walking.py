@@ -17,13 +17,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from hospital_agent.records.selecting import Selector
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import code_of
-from hospital_agent.records.sql_engine import ibis, opened
+from hospital_agent.records.sql_engine import ibis
 from hospital_agent.records.sql_engine import place as place_name
 from hospital_agent.records.sql_numbers import MustCopyError
-from hospital_agent.records.sql_values import SqlRecords, match, with_conditions
+from hospital_agent.records.sql_parting import check_engine, check_parting, opened_for, taken
+from hospital_agent.records.sql_values import SqlRecords, match
+from hospital_agent.records.sql_ways import refuse_measured
 from shared.errors import InputError, InternalError
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Node, Split, Tree
@@ -38,18 +41,25 @@ Ends = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], tuple[str,
 """Place, class and number of records of every pair that occurs, each of shape (pairs,), and the records' notes."""
 
 
-def count_ends(tree: Tree, schema: Schema, settings: DataSettings) -> Ends:
-    """Check every record as a freeze does, and count where they end. Args: schema: of the tree.
+def count_ends(tree: Tree, schema: Schema, settings: DataSettings, selector: Selector | None = None) -> Ends:
+    """Check every record as a freeze does, and count where they end, those of the selection where there is one.
 
+    Args: schema: of the tree.
     Raises: InputError: as of a source. MustCopyError: it cannot be said in one query. TemporaryError: no database.
     """
     refuse_what_no_query_says(tree, schema)
+    if selector is not None:
+        check_engine(settings, selector)
+        if settings.patient_column is None:
+            refuse_measured(schema)  # their codes are part of what is hashed, and no condition tells them
     schema = with_thresholds(tree, schema)
-    with opened(settings) as rows:
+    with opened_for(settings, selector) as rows:
         columns = match(rows, schema, settings)
         spellings = read_spellings(columns, schema, settings)
-        records = with_conditions(columns, schema, settings, spellings)
-        counted = rows.group_by(
+        if selector is not None:
+            check_parting(columns, schema, settings, spellings, selector)
+        records = taken(columns, schema, settings, spellings, selector)
+        counted = records.rows.group_by(
             place=_Walk(records, schema).expression(tree.root),
             label=code_of(records.labels, range(len(records.labels))),
         ).aggregate(records=lambda table: table.count())

@@ -1,0 +1,269 @@
+"""Records that a database parts itself: those that a file's are, by themselves and by patient, and no copy of them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import psycopg
+import pytest
+
+from hospital_agent.records import DataSettings, Snapshot, sql_parting
+from hospital_agent.records.derived_source import DerivedSource
+from hospital_agent.records.matching import CodedRecords
+from hospital_agent.records.selecting import Selector
+from hospital_agent.records.snapshot import CodedSnapshot
+from hospital_agent.records.sql_hashing import engine_hash
+from hospital_agent.records.sql_source import SqlSnapshot
+from shared.crypto.parting import pads
+from shared.errors import InputError
+from shared.protocol.tallies import evaluation_schema
+from shared.tree.frontier import NodeQuery
+from shared.tree.model import Leaf, Split, Tree
+from shared.tree.schema import Attribute, Schema
+from shared.wire.manifest import ClassSpec
+from shared.wire.tally import SelectionSpec
+from tests.support.databases import postgres_database
+
+pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+
+SECRET = bytes(range(32))
+SCHEMA = Schema.create(
+    [
+        Attribute("sex", ("f", "m", "missing")),
+        *(Attribute(f"mark {number}", ("0", "1", "2")) for number in range(7)),
+        Attribute.numeric("temp", ["36.6", "38"], "missing"),
+    ],
+    "ill",
+    ["no", "yes"],
+)
+"""Ten codes: two words."""
+DRAWN = random.Random(7)
+ROWS: list[tuple[Any, ...]] = [
+    (
+        f"p-{number // 3}ü{number // 3}",
+        DRAWN.choice(["f", " m", None]),
+        *(DRAWN.choice([0, 0, 0, 0, 0, 1, 2]) for _ in range(7)),
+        DRAWN.choice([None, 36.6, 36.7, 38.5]),
+        DRAWN.choice(["no", "yes"]),
+    )
+    for number in range(400)
+]
+NAMES = ["patient", "sex", *(f"mark {number}" for number in range(7)), "temp", "ill"]
+ROOT = [NodeQuery((), tuple(range(len(SCHEMA.attributes))), (0, 1))]
+DEEPER = [NodeQuery(((0, branch),), tuple(range(1, len(SCHEMA.attributes))), (0, 1)) for branch in range(3)]
+
+
+def fill(execute: Callable[[str], object]) -> None:
+    kinds = ["TEXT", "TEXT", *["INTEGER"] * 7, "DOUBLE PRECISION", "TEXT"]
+    columns = (f'"{name}" {kind}' for name, kind in zip(NAMES, kinds, strict=True))
+    execute(f"CREATE TABLE ward ({', '.join(columns)})")
+    shown = (", ".join("NULL" if field is None else repr(field) for field in row) for row in ROWS)
+    execute(f"INSERT INTO ward VALUES {', '.join(f'({row})' for row in shown)}")
+
+
+@pytest.fixture(scope="module")
+def duck(tmp_path_factory: pytest.TempPathFactory) -> DataSettings:
+    path = tmp_path_factory.mktemp("duck") / "ward.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        fill(connection.execute)
+    return DataSettings(url=f"duckdb://{path}", table="ward")
+
+
+@pytest.fixture(scope="module")
+def postgres(postgres_server: str) -> Iterator[DataSettings]:
+    with postgres_database(postgres_server) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            fill(connection.execute)
+        yield DataSettings(url=url, table="ward")
+
+
+@pytest.fixture(params=["duck", "postgres"])
+def ward(request: pytest.FixtureRequest) -> DataSettings:
+    found: DataSettings = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def in_file(tmp_path: Path) -> DataSettings:
+    path = tmp_path / "ward.csv"
+    lines = [",".join("" if field is None else str(field) for field in row) for row in ROWS]
+    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
+    return DataSettings(path=path, has_header=True)
+
+
+def selector(
+    first: int = 0, use: str = "test", hash_: str | None = "hmac-sha256", least: int = 1
+) -> Selector:
+    wanted = {"seed": "5e" * 16, "parts": 5, "first": first, "last": first + 1, "use": use, "hash": hash_}
+    return Selector(SelectionSpec.model_validate(wanted), SECRET, least)
+
+
+def counts(snapshot: Snapshot) -> list[int]:
+    return [*snapshot.count(ROOT), *snapshot.count(DEEPER)]
+
+
+def by(patient: str | None, settings: DataSettings) -> DataSettings:
+    return replace(settings, patient_column=patient)
+
+
+def bag(snapshot: Snapshot) -> list[tuple[int, ...]]:
+    rows = snapshot.rows()
+    return sorted(zip(*(line.tolist() for line in (*rows.attributes, rows.classes)), strict=True))
+
+
+@pytest.mark.parametrize("patient", [None, "patient"])
+def test_a_database_counts_the_part_that_a_file_gives(
+    ward: DataSettings, in_file: DataSettings, tmp_path: Path, patient: str | None
+) -> None:
+    there, here = (DerivedSource(by(patient, one), tmp_path / "kept", selector(4)) for one in (ward, in_file))
+    frozen, expected = there.freeze(SCHEMA, bytes(16)), here.freeze(SCHEMA, bytes(16))
+    assert isinstance(frozen, SqlSnapshot)
+    assert not [
+        path
+        for path in (tmp_path / "kept").iterdir()
+        if path.stem == frozen.sha256 and path.suffix != ".json"
+    ]
+    assert frozen.row_count == expected.row_count
+    again = there.reopen(SCHEMA, frozen.sha256)
+    assert again.count(DEEPER) == expected.count(DEEPER)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("patient", [None, "patient"])
+def test_every_part_is_that_of_a_file(
+    ward: DataSettings, in_file: DataSettings, tmp_path: Path, patient: str | None
+) -> None:
+    for first in range(5):
+        for use in ("test", "train"):
+            there, here = (
+                DerivedSource(by(patient, one), tmp_path / "kept", selector(first, use)).freeze(
+                    SCHEMA, bytes(16)
+                )
+                for one in (ward, in_file)
+            )
+            assert isinstance(there, SqlSnapshot)
+            assert bag(there) == bag(here)
+            assert there.count(ROOT) == here.count(ROOT)
+
+
+TREE = Tree(Split(0, (Split(8, (Leaf(0), Leaf(1), Leaf(0), Leaf(1))), Leaf(1), Leaf(0))))
+
+
+@pytest.mark.parametrize("patient", [None, "patient"])
+def test_an_evaluation_of_held_out_records_fetches_none(
+    ward: DataSettings, in_file: DataSettings, tmp_path: Path, patient: str | None
+) -> None:
+    spec = evaluation_schema(ClassSpec(name="ill", labels=["no", "yes"]), TREE.node_count)
+    asked = Schema.from_json(spec.model_dump(by_alias=True, exclude_none=True))
+    root = [NodeQuery((), (0,), (0, 1))]
+    there, here = (
+        DerivedSource(by(patient, one), tmp_path / "kept", selector(1), asked=lambda: (TREE, SCHEMA)).freeze(
+            asked, bytes(16)
+        )
+        for one in (ward, in_file)
+    )
+    assert there.count(root) == here.count(root)
+    assert not [note for note in there.notes if "fetched" in note]
+
+
+def test_the_hash_of_earlier_releases_parts_a_copy_by_patient_too(
+    ward: DataSettings, in_file: DataSettings, tmp_path: Path
+) -> None:
+    there, here = (
+        DerivedSource(by("patient", one), tmp_path / "kept", selector(hash_=None)).freeze(SCHEMA, bytes(16))
+        for one in (ward, in_file)
+    )
+    assert isinstance(there, CodedSnapshot)
+    assert bag(there) == bag(here)
+    assert there.notes[-1].endswith("agent: the job parts records by BLAKE2b, which databases lack")
+
+
+def test_the_key_is_in_no_statement_and_in_no_log(postgres_server: str, tmp_path: Path) -> None:
+    """With every statement logged, its plan, and what the views of a running server show."""
+    with postgres_database(postgres_server) as url, psycopg.connect(url, autocommit=True) as watching:
+        fill(watching.execute)
+        watching.execute("CREATE TABLE seen (query TEXT)")
+        source = DerivedSource(DataSettings(url=url, table="ward"), tmp_path / "kept", selector())
+        log = Path(watching.execute("SHOW data_directory").fetchone()[0]) / "log"  # type: ignore[index]
+        begin = log.stat().st_size
+        for setting in ("log_statement = 'all'", "log_min_duration_statement = 0", "debug_print_parse = on"):
+            watching.execute(f"ALTER DATABASE {watching.info.dbname} SET {setting}")
+        source.freeze(SCHEMA, bytes(16)).count(ROOT)
+        told = log.read_bytes()[begin:]
+    assert told.lower().count(b"current_setting(") > 3
+    assert b"p-1" not in told
+    for pad in pads(selector().engine_key()):
+        assert pad.hex().encode() not in told
+        assert pad.hex().encode().hex().encode() not in told
+
+
+@pytest.mark.parametrize(
+    ("patients", "says"),
+    [
+        (["''"], "a record without its patient"),
+        (["NULL"], "a record without its patient"),
+        (["'?'"], "a record without its patient"),
+        (["' 7'"], "names patients by texts that begin or end"),
+        (["'ärzte'"], "names patients by texts that begin or end"),
+        (["'7'", "'8'"], None),
+    ],
+)
+def test_patients_whose_texts_engines_may_tell_otherwise_are_copied(
+    tmp_path: Path, patients: list[str], says: str | None
+) -> None:
+    database, texts = tmp_path / "ward.duckdb", [*patients, *(f"'p{number}'" for number in range(40))]
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("CREATE TABLE ward (patient TEXT, sex TEXT, ill TEXT)")
+        rows = ", ".join(f"({text}, 'f', 'no')" for text in texts)
+        connection.execute(f"INSERT INTO ward VALUES {rows}")
+    schema = Schema.create([SCHEMA.attributes[0]], "ill", ["no", "yes"])
+    data = DataSettings(url=f"duckdb://{database}", table="ward", patient_column="1", missing_codes=("?",))
+    source = DerivedSource(data, tmp_path / "kept", selector())
+    if says is not None and says.startswith("a record"):
+        with pytest.raises(InputError, match=f"column 'patient': {says}"):
+            source.freeze(schema, bytes(16))
+        return
+    frozen = source.freeze(schema, bytes(16))
+    assert isinstance(frozen, SqlSnapshot if says is None else CodedSnapshot)
+    assert says is None or says in frozen.notes[-1]
+    assert source.reopen(schema, frozen.sha256).row_count == frozen.row_count
+    texts = [text.strip("' ") for text in texts]
+    none = CodedRecords(np.empty((0, len(texts)), np.uint8), np.empty((0, len(texts)), np.uint32), ())
+    assert frozen.row_count == np.count_nonzero(selector().places(none, tuple(texts)) == 0)
+
+
+def test_a_part_that_changed_and_a_side_with_too_few_are_refused(tmp_path: Path) -> None:
+    database = tmp_path / "ward.duckdb"
+    with duckdb.connect(str(database)) as connection:
+        fill(connection.execute)
+    data = DataSettings(url=f"duckdb://{database}", table="ward", patient_column="patient")
+    with pytest.raises(InputError, match="too few on one side"):
+        DerivedSource(data, tmp_path / "kept", selector(least=200)).freeze(SCHEMA, bytes(16))
+    frozen = DerivedSource(data, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
+    with pytest.raises(InputError, match="of another study"):
+        DerivedSource(data, tmp_path / "kept", selector(1)).reopen(SCHEMA, frozen.sha256)
+    with duckdb.connect(str(database)) as connection:
+        connection.execute("UPDATE ward SET patient = 'p-999'")
+    with pytest.raises(InputError, match="the records changed since they were frozen"):
+        frozen.count(ROOT)
+
+
+def test_an_engine_that_hashes_otherwise_or_not_at_all_is_not_believed(
+    duck: DataSettings, in_file: DataSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = DerivedSource(in_file, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
+    hashed = engine_hash
+    for broken, says in (
+        (lambda rows, key: hashed(rows, bytes(32)), "does not hash as this agent does"),
+        (lambda rows, key: replace(hashed(rows, key), tag=lambda text: text.cast("binary")), "hash as this"),
+    ):
+        monkeypatch.setattr(sql_parting, "engine_hash", broken)
+        frozen = DerivedSource(duck, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
+        assert says in frozen.notes[-1]
+        assert bag(frozen) == bag(expected)
