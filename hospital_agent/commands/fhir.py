@@ -93,7 +93,7 @@ def check(
         return _check_services(folder)
     read_mapping(mapping)
     parsed = parse_mapping(mapping)
-    notes = _fits(parsed, _model(folder, model))
+    notes = _fits(parsed, _model(folder, model), folder)
     document = {"mapping": parsed.name, "sha256": parsed.sha256, "fits": True, "notes": notes}
     return Report(document, "\n".join([f"The mapping fits. SHA-256 {parsed.sha256}", *notes]))
 
@@ -131,7 +131,7 @@ def _service(folder: Path, clinical: Clinical, name: str) -> dict[str, Any]:
     told: dict[str, Any] = {"id": name, "hook": service.hook, "model": service.model}
     try:
         found = _desk_model(folder, service.model)
-        notes = _fits(clinical.reader(found.manifest.study).mapping, found)
+        notes = _fits(clinical.reader(found.manifest.study).mapping, found, folder)
     except InputError as error:
         return told | {"ready": False, "state": str(error), "notes": []}
     return told | {"ready": True, "state": f"ready, version {found.id[:8]}", "notes": notes}
@@ -231,10 +231,10 @@ def _desk_model(folder: Path, wanted: str) -> Model:
     return desk_in(folder, open_shelf(folder), load_settings(folder).local).find(wanted).model
 
 
-def _fits(mapping: FhirMapping, model: Model) -> list[str]:
+def _fits(mapping: FhirMapping, model: Model, folder: Path) -> list[str]:
     from shared.contract.fhir_checking import check_mapping
 
-    return check_mapping(mapping, model.schema)
+    return check_mapping(mapping, model.schema, contract_in(folder, model.manifest.study))
 
 
 def _moment(text: str) -> datetime:

@@ -115,7 +115,7 @@ class Desk:
                 chosen = standing.answers_by(now, _key(key, records))
             role = "candidate" if chosen == now.candidate else "champion"
             answers, role = self._version(name or "", now, role, records, in_study_words=in_study_words)
-        read = list(records) if in_study_words else [answers.as_study(record) for record in records]
+        read = answers.in_words(records, in_study_words=in_study_words)
         if answers.book is None and self.secret is not None and answers.model.stays_shared:
             raise StaysSharedError(answers, read)
         found = answers.ask(read)
@@ -171,8 +171,11 @@ class Desk:
         card = card_of(model, self._standing().uses.get(model.id), self.library.evaluations(model))
         return card | self._caution(model.manifest.study)
 
-    def drift(self, wanted: str | None) -> dict[str, Any]:
-        """What the model was asked against what it was trained on. Raises: InputError: no such model, or no tree."""
+    def drift(self, wanted: str | None, since: int | None = None) -> dict[str, Any]:
+        """What the model was asked against what it was trained on. Args: since: from this week on (Unix seconds).
+
+        Raises: InputError: no such model, or no tree.
+        """
         answers = self.find(wanted)
         watch = self._watch(answers, self._standing())
         if watch is None:
@@ -180,7 +183,10 @@ class Desk:
         if self.counters is None:
             return {}
         with self.counters.lock:
-            return {"model": answers.model.id, "tree_sha256": answers.model.tree_sha256, **watch.told()}
+            told = {"model": answers.model.id, "tree_sha256": answers.model.tree_sha256, **watch.told(since)}
+        with suppress(OSError):
+            self.counters.flush()  # what was shown once is not taken back, whatever becomes of this process
+        return told
 
     def drift_states(self) -> list[str]:
         """For metrics: the word for every model that was asked since the start."""
@@ -244,9 +250,7 @@ class Desk:
         if role == "candidate" and now.candidate is not None:
             try:
                 candidate = self._pinned(name, now, now.candidate)
-                candidate.ask(
-                    records if in_study_words else [candidate.as_study(record) for record in records]
-                )
+                candidate.ask(candidate.in_words(records, in_study_words=in_study_words))
             except InputError:
                 role = "champion"
             else:
@@ -286,6 +290,7 @@ class Desk:
         with self.counters.lock:
             for record, answer in zip(records, found, strict=True):
                 watch.count(record, labels[answer.label])
+            watch.advance(int(self.clock()))
         self.counters.touch()
 
     def _watch(self, answers: Answers, standing: Standing) -> Watch | None:
@@ -318,7 +323,7 @@ class Desk:
             return
         try:
             other = self.library.answers(now.model if role == "candidate" else now.candidate)
-            others = other.ask(records if in_study_words else [other.as_study(record) for record in records])
+            others = other.ask(other.in_words(records, in_study_words=in_study_words))
         except InputError:
             return
         champion, candidate = (others, found) if role == "candidate" else (found, others)

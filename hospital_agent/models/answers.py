@@ -27,6 +27,8 @@ class Answers:
     names: frozenset[str] = field(repr=False)
     as_study: Callable[[Record], Record] = field(repr=False)
     """A record as the study's data contract reads it: its names and its values."""
+    derive: Callable[[Record], Record] = field(repr=False)
+    """A record in the study's words with what the contract makes of several of its columns."""
     book: AnswerBook | None = field(repr=False)
     """None where the tree is not here."""
     head: Mapping[str, Any] = field(repr=False)
@@ -50,7 +52,16 @@ class Answers:
         book = None
         if model.tree is not None:
             book = AnswerBook(model.tree, schema, manifest.disclosure, is_noisy=manifest.noise is not None)
-        return cls(model, schema, names, dict if as_study is None else as_study, book, head, labels)
+        read = dict if as_study is None else as_study
+        derive = dict if as_study is None else as_study.derive
+        return cls(model, schema, names, read, derive, book, head, labels)
+
+    def in_words(self, records: Sequence[Record], *, in_study_words: bool) -> list[Record]:
+        """Records as `ask` takes them. Args: in_study_words: their names and values are the study's already.
+
+        Raises: InputError: columns of which an attribute cannot be made; one that is given twice.
+        """
+        return list(map(self.derive if in_study_words else self.as_study, records))
 
     def document(self, records: Sequence[Record]) -> dict[str, Any]:
         """The answer to a batch of records in the study's words (`as_study`), as plain JSON.

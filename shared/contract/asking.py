@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
@@ -13,7 +14,22 @@ from shared.wire.contract import DataContract
 
 Value = str | int | float | Decimal | bool | None
 Asked = Mapping[str, Value]
-AskedReader = Callable[[Asked], dict[str, Value]]
+Words = Callable[[Asked], dict[str, Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class AskedReader:
+    """How a record's names and values become the study's.
+
+    `derive`: of a record that is in the study's words already, such as one that a FHIR mapping made.
+    """
+
+    read: Words = field(repr=False)
+    derive: Words = field(repr=False)
+
+    def __call__(self, record: Asked) -> dict[str, Value]:
+        """The record in the study's words. Raises: as `record_reader` says."""
+        return self.read(record)
 
 
 def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProxyType({})) -> AskedReader:
@@ -48,7 +64,10 @@ def record_reader(contract: DataContract, units: Mapping[str, str] = MappingProx
         }
         return named if derive is None else derive(given, named)
 
-    return as_study
+    derive_mapped = asked_maker(contract)
+    return AskedReader(
+        as_study, dict if derive_mapped is None else lambda record: derive_mapped(record, dict(record))
+    )
 
 
 def read_value(read: Read, value: Value) -> Value:

@@ -77,7 +77,7 @@ def check_texts(document: StudyDocument) -> None:
             remedy="Leave the schema out, and have it derived from the contract (--contract).",
         )
     if document.fhir is not None:
-        check_mapping(document.fhir, schema)
+        check_mapping(document.fhir, schema, document.contract)
 
 
 def sign_answer(answer: StudyAnswer, signer: Signer) -> SignedAnswer:
