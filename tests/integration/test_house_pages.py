@@ -17,7 +17,7 @@ import pytest
 from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobStatus, Journal, studies
 from hospital_agent.journal.contact import note_silence
-from hospital_agent.pages import jobs
+from hospital_agent.pages import jobs, messages
 from hospital_agent.pages.leaving import steps_of
 from hospital_agent.people.stewards import Stewards
 from shared.web.rendering import HEADERS, asset
@@ -87,6 +87,7 @@ def pages_of(opened: Open) -> list[str]:
         f"/house/studies/{study}/approve",
         "/house/jobs",
         f"/house/jobs/{job}",
+        "/house/messages",
         "/house/models",
         f"/house/models/{job}",
         f"/house/models/{job}/try",
@@ -126,6 +127,45 @@ def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> No
     assert all(record["sha256"][:12] in told for record in records if record["kind"] == "sent")
     rounds = {str(record["round"] + 1) for record in records if record.get("type") == "round_open"}
     assert {step.place for step in steps_of(records, manifest)} == rounds | {""}
+
+
+def test_every_message_is_listed_by_itself_with_its_size(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "SHOWN", 5)
+    with Journal.open(opened.folder) as journal:
+        told = [r for r in journal.audit_records() if r["kind"] in ("sent", "received", "study_shown")]
+    assert all(record["bytes"] > 100 for record in told)
+    seen: list[tuple[str, str]] = []
+    place: str | None = "/house/messages"
+    while place is not None:
+        shown = opened.browser.get(place)
+        seen += re.findall(
+            r'class="figure">([\d.]+ \w+)</td><td><span class="hash" title="([0-9a-f]{64})"', shown
+        )
+        older = re.search(r'href="(/house/messages\?before=\d+)">Older', shown)
+        place = None if older is None else older[1]
+    assert [sha256 for _, sha256 in seen] == [record["sha256"] for record in reversed(told)]
+    sizes = {
+        record["sha256"]: f"{record['bytes'] / 1000:.1f} kB" for record in told if record["bytes"] >= 1000
+    }
+    assert {sha256: size for size, sha256 in seen if sha256 in sizes} == sizes
+    left = opened.browser.get(f"/house/messages?way=left&job={opened.job}")
+    assert "came in</span>" not in left
+    assert "Encrypted and masked counts for the" in left
+
+
+def test_a_log_that_was_altered_is_told_on_pages(opened: Open) -> None:
+    opened.browser.get("/house/messages")
+    with Journal.open(opened.folder) as journal:
+        number, text, _ = next(row for row in journal.audit_rows() if '"contribution"' in row[1])
+        alter = "UPDATE audit SET record = ? WHERE n = ?"
+        journal.connection.execute(alter, (text.replace('"bytes":', '"bytes":1'), number))
+        try:
+            for place in (f"/house/messages?job={opened.job}", f"/house/jobs/{opened.job}"):
+                assert f"the audit chain is broken at record {number}" in opened.browser.get(place, 422)
+        finally:
+            journal.connection.execute(alter, (text, number))
 
 
 def test_older_jobs_are_a_page_further(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
