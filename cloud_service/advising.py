@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloud_service.study_files import read_contract, read_schema
+from cloud_service.study_files import FigureName, read_contract, read_schema
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -47,6 +47,10 @@ def advise(
     threshold: Annotated[
         int | None, typer.Option(min=2, help="Hospitals that open a sum together, of a key in shares.")
     ] = None,
+    publish_quality: Annotated[
+        list[FigureName] | None,
+        typer.Option(help="Rounded figures that hospitals would send the cloud (repeatable)."),
+    ] = None,
     hide_sums: Annotated[
         bool, typer.Option("--hide-sums", help="Hospitals should not see summed counts.")
     ] = False,
@@ -73,6 +77,7 @@ def advise(
         key_bits=int(key_bits.value),
         threshold=threshold,
         line=Line(round_trip_ms, megabits),
+        figures=[name.value for name in publish_quality or ()],
     )
     advice = advise_on(case, Wishes(not hide_sums, not distrust, not hide_tree))
     return Report(advice.to_json(), "\n".join(_lines(advice)))

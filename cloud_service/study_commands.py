@@ -14,7 +14,7 @@ import typer
 
 from cloud_service.growing_options import CriterionName
 from cloud_service.places import Folder
-from cloud_service.study_files import read_contract, read_json, read_mapping, read_schema
+from cloud_service.study_files import FigureName, read_contract, read_json, read_mapping, read_schema
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -60,13 +60,6 @@ class TallyName(StrEnum):
 
     EVALUATION = "evaluation"
     HISTOGRAM = "histogram"
-
-
-class FigureName(StrEnum):
-    """Figures of finished jobs that hospitals send to the cloud."""
-
-    EVALUATION = "evaluation"
-    IMPORTANCE = "importance"
 
 
 class StartName(StrEnum):

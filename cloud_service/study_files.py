@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +11,13 @@ from machine.files import read_file
 from shared.errors import InputError
 
 _MAX_FILE_BYTES: Final = 2**25
+
+
+class FigureName(StrEnum):
+    """Figures of finished jobs that hospitals send to the cloud."""
+
+    EVALUATION = "evaluation"
+    IMPORTANCE = "importance"
 
 
 def read_json(path: Path, remedy: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, get_args
 
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ from shared.advice.words import duration_text, entry_text, number_text, party_te
 from shared.errors import InputError
 from shared.protocol.disclosure import Entry
 from shared.wire.manifest import SchemaSpec
+from shared.wire.quality import QualityKind
 
 _LEAST_KEY_BITS: Final = 2048
 _KINDS: Final = {"fits": GOOD, "unwished": WAIT, "impossible": BAD}
@@ -130,6 +131,7 @@ def advice_of(page: Page, values: Values, reading: Reading) -> AdviceView | None
             key_bits=bits,
             threshold=threshold,
             line=Line(_real(values.value("round_trip_ms"), 30.0), _real(values.value("megabits"), 50.0)),
+            figures=[kind for kind in get_args(QualityKind) if values.has("quality", kind)],
         )
     except InputError:
         return None

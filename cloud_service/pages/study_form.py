@@ -18,6 +18,7 @@ from cloud_service.api.study_models import StudyIn
 from cloud_service.pages.typed_schema import Described, from_file, from_lines
 from shared.errors import InputError
 from shared.texts import text, texts
+from shared.wire.quality import DEFAULT_FLOOR
 
 STEPS: Final = ("question", "records", "hospitals", "mode", "rules", "summary")
 ASKING: Final[Mapping[str, str]] = {
@@ -56,6 +57,8 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         "max_jobs",
         "expires",
         "tallies",
+        "quality",
+        "quality_floor",
         "noise_sigma",
         "noise_untrusted",
     ),
@@ -75,6 +78,7 @@ BOXES: Final = frozenset(
         "criteria",
         "publish_tree",
         "tallies",
+        "quality",
     }
 )
 """Fields of which nothing is sent where nothing is ticked."""
@@ -89,6 +93,7 @@ DEFAULTS: Final[Mapping[str, str]] = {
     "max_depth": "8",
     "disclosure": "counts",
     "max_jobs": "20",
+    "quality_floor": str(DEFAULT_FLOOR),
     "noise_untrusted": "1",
     "ask_questions_per_day": "20",
     "ask_questions": "500",
@@ -104,6 +109,7 @@ _FIELD_OF: Final[Mapping[str, str]] = {
     "noise": "noise_sigma",
     "compute_parties": "compute_0",
     "class": "class_labels",
+    "quality": "quality_floor",
 }
 """Where a fault of the body stands, if not at the field of the same name."""
 GENERAL: Final = "general"
@@ -231,6 +237,12 @@ def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     for name in ("criteria", "tallies"):
         if values.values(name):
             yield name, values.values(name)
+    if values.values("quality"):
+        floor = _number(values, "quality_floor", faults)
+        yield (
+            "quality",
+            {"figures": values.values("quality"), "floor": DEFAULT_FLOOR if floor is None else floor},
+        )
     sigma = values.value("noise_sigma").strip()
     if sigma:
         yield "noise", {"sigma": sigma, "untrusted": _number(values, "noise_untrusted", faults)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from shared.advice import paillier, shape, shares
 from shared.advice.case import Case
@@ -11,8 +11,11 @@ from shared.advice.costs import Costs
 from shared.advice.fitting import MODES, PROFILES, Fit, Mode, Wishes, fit, order
 from shared.advice.words import entry_text, party_text
 from shared.protocol.disclosure import Entry, Terms, entries_of
+from shared.wire.quality import QualityKind
 from shared.wire.secret import MAX_RECORDS, SecretSpec
 
+_WITHOUT_COUNTS: Final[frozenset[QualityKind]] = frozenset({"importance"})
+"""Figures of a tree's own counts, which trees that grew on shares come without; any tree can be evaluated."""
 _PLACES = ("p0", "p1", "p2")
 """Compute parties that nobody has named yet; the forecast does not depend on who they are."""
 
@@ -114,4 +117,5 @@ def terms_of_case(mode: Mode, case: Case) -> Terms:
         ordered=frozenset(
             index for index, question in questions if case.thresholds and question.kind == "ordered"
         ),
+        figures=case.figures - _WITHOUT_COUNTS if is_secret else case.figures,
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, Literal
 
 from shared.errors import InputError
 from shared.wire.manifest import MAX_AGENTS, AttributeSpec, SchemaSpec
+from shared.wire.quality import QualityKind
 from shared.wire.secret import MAX_HEIGHT
 
 LEAST_HOSPITALS: Final = 3
@@ -49,7 +51,8 @@ class Line:
 class Case:
     """A job. `records`: of all hospitals together, roughly. `threshold`: hospitals that open a sum together, if any.
 
-    `max_depth` None: any depth. `thresholds`: mode ppsdt splits ordered values in two, again and again.
+    `max_depth` None: any depth. `thresholds`: mode ppsdt splits ordered values in two, again and again. `figures`: of
+    finished jobs, which the study publishes at the cloud.
     """
 
     hospitals: int
@@ -62,6 +65,7 @@ class Case:
     threshold: int | None = None
     line: Line = Line()
     thresholds: bool = False
+    figures: frozenset[QualityKind] = frozenset()
 
     @property
     def values(self) -> tuple[int, ...]:
@@ -90,6 +94,7 @@ def case_of(
     threshold: int | None = None,
     line: Line | None = None,
     thresholds: bool = False,
+    figures: Collection[QualityKind] = (),
 ) -> Case:
     """The case of a study's schema. Raises: InputError: a number that no job can have."""
     if not LEAST_HOSPITALS <= hospitals <= MAX_AGENTS:
@@ -117,6 +122,7 @@ def case_of(
         threshold,
         line or Line(),
         thresholds,
+        frozenset(figures),
     )
 
 
