@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -44,8 +43,9 @@ def verify(
     """
     from shared.protocol.audit_check import check
     from shared.protocol.audit_cross import compare
+    from shared.protocol.enrolment import typed
 
-    root = None if root_sha256 is None else _fingerprint(root_sha256)
+    root = None if root_sha256 is None else typed(root_sha256, where="--root-sha256")
     logs: list[Log] = []
     findings: list[Finding] = []
     for name, path in _named(files):
@@ -84,17 +84,6 @@ def _read(path: Path) -> bytes:
         raise InputError(
             error.strerror or "cannot be read", where=str(path), remedy="Name an exported log."
         ) from None
-
-
-def _fingerprint(text: str) -> str:
-    digits = "".join(text.split()).lower()
-    if re.fullmatch(r"[0-9a-f]{64}", digits) is None:
-        raise InputError(
-            "a fingerprint has 64 hexadecimal digits; blanks between groups are fine",
-            where="--root-sha256",
-            remedy="Ask the trusted authority to read it again (privet authority show).",
-        )
-    return digits
 
 
 def _summary(log: Log) -> dict[str, object]:

@@ -48,7 +48,6 @@ from shared.wire.enrolment import (
 IDENTITY_FILE: Final = "keys/identity.pem"
 SEALING_FILE: Final = "keys/sealing.key"
 _MAX_KEY_BYTES: Final = 4096
-_HEX_DIGITS: Final = 64
 
 
 @dataclass(slots=True)
@@ -219,17 +218,13 @@ class Keyring:
             )
         return self.federation, self.root_sha256
 
-    def _expected_root(self, typed: str | None) -> str:
-        root = None if typed is None else "".join(typed.split()).lower()
+    def _expected_root(self, fingerprint: str | None) -> str:
+        root = None if fingerprint is None else enrolment.typed(fingerprint, where="--root-sha256")
         if root is None and self.root_sha256 is None:
             raise InputError(
                 "the root's fingerprint is needed the first time",
                 where="--root-sha256",
                 remedy="Ask the trusted authority for it over the telephone and type it.",
-            )
-        if root is not None and (len(root) != _HEX_DIGITS or set(root) - set("0123456789abcdef")):
-            raise InputError(
-                "a fingerprint has 64 hexadecimal digits", where="--root-sha256", remedy="Type all of them."
             )
         if root is not None and self.root_sha256 not in (None, root):
             raise InputError(

@@ -17,6 +17,7 @@ No clock here: how old a document may be, and whether a certificate has run out,
 from __future__ import annotations
 
 import hashlib
+import string
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -44,6 +45,7 @@ FEDERATION_CONTEXT: Final = b"ppsdt/1/federation\n"
 BUNDLE_CONTEXT: Final = b"ppsdt/1/agent-bundle\n"
 _MAX_SECRETS_BYTES: Final = 4096
 _GROUP: Final = 4
+_DIGITS: Final = 64
 
 
 class Signer(Protocol):
@@ -96,6 +98,18 @@ def request_fingerprint(subject: Subject) -> str:
 def spoken(sha256: str) -> str:
     """A fingerprint in groups of four digits, for reading over the telephone."""
     return " ".join(sha256[start : start + _GROUP] for start in range(0, len(sha256), _GROUP))
+
+
+def typed(text: str, *, where: str) -> str:
+    """The inverse of `spoken`, however somebody groups the digits. Raises: InputError: no fingerprint."""
+    digits = "".join(text.split()).lower()
+    if len(digits) != _DIGITS or set(digits) - set(string.hexdigits):
+        raise InputError(
+            "a fingerprint has 64 hexadecimal digits; blanks between groups are fine",
+            where=where,
+            remedy="Ask the trusted authority to read it again (privet authority show).",
+        )
+    return digits
 
 
 def trust_of(federation: Federation) -> Trust:
