@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
 
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_spark import SCHEME, spark_connection
@@ -37,7 +35,6 @@ _OUTAGES: Final = (
 )
 _DUCKDB_OPTIONS: Final = {"autoinstall_known_extensions": False}
 """Nothing is fetched over the network."""
-_NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
 _IN_MEMORY: Final = ("duckdb://", "duckdb://:memory:")
 """No database at all: the query names files, such as `SELECT * FROM read_parquet('/data/*.parquet')`."""
 
@@ -55,13 +52,12 @@ def ibis() -> Any:
 
 
 @contextmanager
-def opened(settings: DataSettings, options: Mapping[str, str] = _NO_OPTIONS) -> Iterator[Any]:
+def opened(settings: DataSettings) -> Iterator[Any]:
     """The Ibis expression of the records, on a connection that is closed afterwards.
 
-    Args: options: more for the connection, added to what the URL says of them.
     Raises: InputError: no such table, or a query that the engine refuses. TemporaryError: cannot be reached.
     """
-    connection = _connect(settings, options)
+    connection = _connect(settings)
     try:
         yield _records(connection, settings)
     except _errors(_OUTAGES) as error:
@@ -87,13 +83,11 @@ def is_engine_error(error: Exception) -> bool:
     return isinstance(error, _errors(_ERROR_ROOTS))
 
 
-def _connect(settings: DataSettings, more: Mapping[str, str]) -> Any:
+def _connect(settings: DataSettings) -> Any:
     if _is_spark(settings):
         return spark_connection(settings.url or "")
     url = settings.url or ""
-    options: dict[str, Any] = {} if not url.startswith("duckdb:") else _duckdb_options(url)
-    own = parse_qs(urlsplit(url).query)
-    options |= {name: " ".join([*own.get(name, []), text]) for name, text in more.items()}
+    options = _duckdb_options(url) if url.startswith("duckdb:") else {}
     engine = ibis()
     failures: tuple[type[Exception], ...] = (OSError, *_errors(_ERROR_ROOTS))
     try:

@@ -8,6 +8,7 @@ a literal. Ibis has no such functions, so each engine's are named here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,6 +20,8 @@ from shared.crypto.parting import pads
 
 _SETTINGS: Final = ("privet.inner", "privet.outer")
 _COLUMNS: Final = ("privet_inner", "privet_outer")
+
+_OPTIONS: Final = re.compile(r"[?&]options=[^&]*")
 
 _Expression = Any
 """An Ibis expression."""
@@ -47,16 +50,18 @@ class _Dialect:
     literal: Callable[[bytes], _Expression]
 
 
-def connection_options(url: str, key: bytes) -> Mapping[str, str]:
-    """What a connection is opened with so that the engine has the key; settings that the URL has stay."""
+def url_with_key(url: str, key: bytes) -> str:
+    """The URL by which a connection is opened so that the engine has the key; options that it has stay."""
     if not url.startswith(("postgres:", "postgresql:")):
-        return {}
+        return url
     named = zip(_SETTINGS, pads(key), strict=True)
-    return {"options": " ".join(f"-c {name}={pad.hex()}" for name, pad in named)}
+    options = "%20".join(f"-c%20{name}={pad.hex()}" for name, pad in named)
+    with_both, count = _OPTIONS.subn(rf"\g<0>%20{options}", url, count=1)
+    return with_both if count else f"{url}{'&' if '?' in url else '?'}options={options}"
 
 
 def engine_hash(rows: _Expression, key: bytes) -> EngineHash:
-    """The hash over these rows, on a connection that was opened with `connection_options`.
+    """The hash over these rows, on a connection that was opened with `url_with_key`.
 
     Raises: MustCopyError: the engine is none of those whose functions are known.
     """

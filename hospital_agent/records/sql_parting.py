@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any, Final
@@ -18,7 +18,7 @@ from hospital_agent.records.selecting import Selector
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_counting import code_of
 from hospital_agent.records.sql_engine import ibis, is_engine_error, opened, place
-from hospital_agent.records.sql_hashing import EngineHash, connection_options, engine_hash
+from hospital_agent.records.sql_hashing import EngineHash, engine_hash, url_with_key
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import (
     Spellings,
@@ -54,8 +54,9 @@ def refuse_old_hash(selector: Selector) -> None:
 @contextmanager
 def opened_for(settings: DataSettings, selector: Selector | None) -> Iterator[Any]:
     """The rows, as `opened`, on a connection that has the selection's key. Raises: as `opened`."""
-    options = {} if selector is None else connection_options(settings.url or "", selector.engine_key())
-    with opened(settings, options) as rows:
+    if selector is not None and settings.url is not None:
+        settings = replace(settings, url=url_with_key(settings.url, selector.engine_key()))
+    with opened(settings) as rows:
         yield rows
 
 

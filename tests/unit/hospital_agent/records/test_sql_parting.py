@@ -189,7 +189,8 @@ def test_the_key_is_in_no_statement_and_in_no_log(postgres_server: str, tmp_path
     with postgres_database(postgres_server) as url, psycopg.connect(url, autocommit=True) as watching:
         fill(watching.execute)
         watching.execute("CREATE TABLE seen (query TEXT)")
-        source = DerivedSource(DataSettings(url=url, table="ward"), tmp_path / "kept", selector())
+        own = f"{url}{'&' if '?' in url else '?'}options=-c%20application_name=own"
+        source = DerivedSource(DataSettings(url=own, table="ward"), tmp_path / "kept", selector())
         log = Path(watching.execute("SHOW data_directory").fetchone()[0]) / "log"  # type: ignore[index]
         begin = log.stat().st_size
         for setting in ("log_statement = 'all'", "log_min_duration_statement = 0", "debug_print_parse = on"):
