@@ -144,8 +144,15 @@ def drift(
     folder: Folder,
     model: ModelArgument,
     restart: Annotated[bool, typer.Option("--restart", help="Count anew from now on.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(metavar="YYYY-MM-DD", help="From the week of this day on; half a year is kept."),
+    ] = None,
 ) -> Report:
-    """What a model was asked against what it was trained on: counters by attribute, as of some seconds ago."""
+    """What a model was asked against what it was trained on: counters by attribute, in steps of 20 records."""
+    from hospital_agent.models.windows import day_from
+
+    begin = None if since is None else day_from(since)
     desk = _desk(folder)
     if restart:
         from hospital_agent.models.names import Names
@@ -153,7 +160,7 @@ def drift(
         held = desk.find(model).model.id
         Names(folder, time.time).count_since(held, int(time.time()))
         _record(folder, "drift_restarted", model=held)
-    found = desk.drift(model)
+    found = desk.drift(model, begin)
     gauges = [found["classes"], *found["attributes"]]
     width = max(len(gauge["name"]) for gauge in gauges)
     lines = [
@@ -166,7 +173,26 @@ def drift(
             else f"  index {gauge['psi']:.3f} (by chance {gauge['psi_by_chance']:.3f})"
         )
         lines.append(f"  {gauge['name']:<{width}}  {gauge['state']}{index}")
+    lines += _over_time(found["over_time"])
     return Report(found, "\n".join(lines))
+
+
+def _over_time(periods: list[dict[str, Any]]) -> list[str]:
+    """A line for each week; nothing before a second one has begun."""
+    if len(periods) < 2:
+        return []
+    return [
+        "Week by week:",
+        *(
+            f"  since {_moment(one['since'])}: {_records(one['records'])}: {one['state']}"
+            + (
+                ""
+                if one["furthest"] is None
+                else f"  furthest {one['furthest']['name']} {one['furthest']['psi']:.3f}"
+            )
+            for one in periods
+        ),
+    ]
 
 
 @predictions.command("log")

@@ -16,6 +16,7 @@ from hospital_agent.local_api.desk import Desk
 from hospital_agent.local_api.problems import problems
 from hospital_agent.local_api.questions import Question
 from hospital_agent.models.card import card_markdown
+from hospital_agent.models.windows import day_from
 from shared.wire.predicting import EXAMPLE_ANSWER, EXAMPLE_CSV, PredictionAnswer
 
 MARKDOWN: Final = "text/markdown"
@@ -107,9 +108,12 @@ def add_models(
         return JSONResponse(found)
 
     @router.get("/v1/models/{model_id}/drift", dependencies=guarded, responses=said, summary="Drift")
-    def drift(model_id: str) -> dict[str, Any]:
-        """What the model was asked since a moment, by attribute and value, against the training; counters only."""
-        return desk.drift(model_id)
+    def drift(model_id: str, since: str | None = None) -> dict[str, Any]:
+        """What the model was asked since a moment, by attribute and value, against the training; counters only.
+
+        `since`: a day such as 2027-11-30; from the beginning of its week on. `over_time`: week by week.
+        """
+        return desk.drift(model_id, None if since is None else day_from(since))
 
 
 def add_predictions(

@@ -38,13 +38,16 @@ class Trial:
     _told: dict[str, Any] | None = field(default=None, repr=False)
     _told_at: int = 0
 
+    def advance(self) -> None:
+        """After records were counted: a new step, if `TOLD_EVERY` more have come."""
+        if self.asked - self._told_at >= TOLD_EVERY:
+            self._told, self._told_at = self.document(), self.asked
+
     def told(self) -> dict[str, Any]:
         """What people and programs are shown: how it stood when at least `TOLD_EVERY` more records had come.
 
         At each question, one could read the class of a patient off two looks.
         """
-        if self.asked - self._told_at >= TOLD_EVERY:
-            self._told, self._told_at = self.document(), self.asked
         return self._told or Trial(self.champion, self.candidate, self.since).document()
 
     def document(self) -> dict[str, Any]:
@@ -120,6 +123,7 @@ class Counters:
                 trial.differ += champion != candidate
                 pair = f"{champion}\t{candidate}"
                 trial.pairs[pair] = trial.pairs.get(pair, 0) + 1
+            trial.advance()
 
     def touch(self) -> None:
         """Something was counted: write now and then. A full disk keeps nobody from an answer; it is tried again."""

@@ -14,11 +14,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Final, Literal, Self
 
+from hospital_agent.models.windows import KEPT_WEEKS, Mark, begin_of, week_of
 from shared.errors import InputError
 from shared.tree.binary_tests import AtMost
 from shared.tree.model import Leaf, Split, Tree
@@ -35,7 +36,7 @@ CELL_FLOOR: Final = 5
 """Cells with fewer records than this are not told, and never one cell alone, which would follow from the total."""
 TOLD_EVERY: Final = 20
 """Counts are told as they stood when at least so many more records had come, else who looks before and after a question
-would read the patient off the difference."""
+would read the patient off the difference. Who asks 19 of them himself still can: see the threat model."""
 
 State = Literal["stable", "watch", "shifted", "too few records", "gathering a baseline"]
 STATES: Final[tuple[State, ...]] = ("shifted", "watch", "stable", "too few records", "gathering a baseline")
@@ -57,29 +58,47 @@ class Gauge:
 
     def document(self) -> dict[str, Any]:
         """Shares and the index, small cells not told."""
-        counts, total = self.counts, sum(self.counts)
-        index, chance = self.index
-        state = self.state
+        told = _told(self.counts)
+        index, chance = self._without(told).index
         return {
             "name": self.name,
-            "state": state,
-            "psi": None if index is None else round(index, 4),
-            "psi_by_chance": None if chance is None else round(chance, 4),
+            "state": self.state,
+            "psi": None if index is None else round(index, 3),
+            "psi_by_chance": None if chance is None else round(chance, 3),
             "baseline": self.source if self.baseline is not None else None,
-            "records": total,
+            "records": sum(self.counts),
             "cells": [
                 {
                     "value": cell,
                     "records": count,
-                    "share_at_baseline": None if self.baseline is None else self._share(place),
+                    "share_at_baseline": share,
                 }
-                for place, (cell, count) in enumerate(zip(self.cells, _told(counts), strict=True))
+                for cell, count, share in zip(self.cells, told, self._shares(), strict=True)
             ],
         }
 
-    def _share(self, place: int) -> float:
-        whole = sum(self.baseline or ())
-        return round((self.baseline or [])[place] / whole, 4) if whole else 0.0
+    def _shares(self) -> list[float | None]:
+        """At the baseline; own records that stand for it have small cells too."""
+        known = self.baseline
+        if known is None:
+            return [None] * len(self.cells)
+        whole, own = sum(known) or 1.0, self.source == "first window"
+        told = _told([round(count) for count in known]) if own else known
+        return [None if count is None else round(count / whole, 4) for count in told]
+
+    def _without(self, told: Sequence[int | None]) -> Gauge:
+        """The cells that are not told as one, so that the index tells no more than they do; nothing without others."""
+        if self.baseline is None or all(count is None for count in told):
+            return replace(self, counts=[], baseline=None)
+        hidden = [place for place, count in enumerate(told) if count is None]
+        shown = [place for place, count in enumerate(told) if count is not None]
+        counts = [*(self.counts[place] for place in shown), sum(self.counts[place] for place in hidden)]
+        baseline = [*(self.baseline[place] for place in shown), sum(self.baseline[place] for place in hidden)]
+        return replace(self, counts=counts, baseline=baseline)
+
+    def between(self, begin: Sequence[int] | None, end: Sequence[int]) -> Gauge:
+        """The same of the records from one moment to another."""
+        return replace(self, counts=[b - a for a, b in zip(begin or [0] * len(end), end, strict=True)])
 
     @property
     def index(self) -> tuple[float | None, float | None]:
@@ -109,14 +128,18 @@ class Gauge:
 
 @dataclass(slots=True)
 class Watch:
-    """The counters of one model since a moment."""
+    """The counters of one model since a moment.
+
+    `shown`: the step that is told. `weeks`: those that were told last before the weeks that are kept, oldest first.
+    """
 
     since: int
     attributes: tuple[_Watched, ...] = field(repr=False)
     classes: Gauge
     records: int = 0
-    _told: dict[str, Any] | None = field(default=None, repr=False)
-    _told_at: int = 0
+    shown: Mark | None = None
+    weeks: list[Mark] = field(default_factory=list, repr=False)
+    _week: int | None = None
 
     @classmethod
     def of(
@@ -167,27 +190,70 @@ class Watch:
         for gauge in gauges:
             gauge.baseline, gauge.source = [float(count) for count in gauge.counts], "first window"
             gauge.counts[:] = [0] * len(gauge.counts)
+        if gauges:
+            self.shown, self.weeks = None, []
+
+    def advance(self, now: int) -> None:
+        """After records were counted: a new step, if `TOLD_EVERY` more have come; a new week. Args: now: Unix seconds.
+
+        By records and the clock alone: who looks, or starts the agent anew, cannot have a step when it suits him.
+        """
+        week = week_of(now)
+        if self._week is not None and week > self._week and self.shown is not None:
+            last = self.weeks[-1].records if self.weeks else 0
+            if self.shown.records > last:
+                self.weeks = [*self.weeks, replace(self.shown, moment=begin_of(week))][-KEPT_WEEKS:]
+        self._week = week
+        if self.records - (0 if self.shown is None else self.shown.records) >= TOLD_EVERY:
+            self.shown = Mark(now, self.records, {g.name: tuple(g.counts) for g in self.gauges})
 
     @property
     def gauges(self) -> list[Gauge]:
         """The classes first, then the attributes."""
         return [self.classes, *(entry.gauge for entry in self.attributes)]
 
-    def told(self) -> dict[str, Any]:
-        """What other programs are shown: `document`, in steps of `TOLD_EVERY` records; before the first no counts."""
-        if 0 < self.records < TOLD_EVERY:
-            return _without_counts(self.document())
-        if self._told is None or self.records - self._told_at >= TOLD_EVERY:
-            self._told, self._told_at = self.document(), self.records
-        return self._told
+    def told(self, since: int | None = None) -> dict[str, Any]:
+        """What people and programs are shown: how it stood at the last step; before the first no counts.
 
-    def document(self) -> dict[str, Any]:
-        """How it stands now."""
-        classes, attributes = self.classes.document(), [entry.gauge.document() for entry in self.attributes]
+        Args: since: from the week of this moment on (Unix seconds), or the first one that is kept.
+        """
+        if self.shown is None:
+            return _without_counts(self._document(self.since, self.records, self.gauges)) | {"over_time": []}
+        begin = None if since is None else next((m for m in reversed(self.weeks) if m.moment <= since), None)
+        marks = [None, *self.weeks, self.shown]
+        periods = [self._period(a, b) for a, b in pairwise(marks) if b is not None]
+        found = self._between(begin, self.shown)
+        return found | {"over_time": [period for period in periods if period["records"]]}
+
+    def _period(self, begin: Mark | None, end: Mark) -> dict[str, Any]:
+        """A week, or what there was before the first, in short."""
+        found = self._between(begin, end)
+        gauges = [g for g in (found["classes"], *found["attributes"]) if g["psi"] is not None]
+        furthest = max(gauges, key=lambda g: float(g["psi"]), default=None)
         return {
-            "since": self.since,
-            "records": self.records,
-            "state": worst(gauge.state for gauge in self.gauges),
+            "since": found["since"],
+            "until": end.moment,
+            "records": found["records"],
+            "state": found["state"],
+            "furthest": None if furthest is None else {"name": furthest["name"], "psi": furthest["psi"]},
+        }
+
+    def _between(self, begin: Mark | None, end: Mark) -> dict[str, Any]:
+        gauges = [
+            gauge.between(None if begin is None else begin.counts[gauge.name], end.counts[gauge.name])
+            for gauge in self.gauges
+        ]
+        if begin is None:
+            return self._document(self.since, end.records, gauges)
+        return self._document(begin.moment, end.records - begin.records, gauges)
+
+    def _document(self, since: int, records: int, gauges: Sequence[Gauge]) -> dict[str, Any]:
+        """Args: gauges: in the order of the property."""
+        classes, *attributes = [gauge.document() for gauge in gauges]
+        return {
+            "since": since,
+            "records": records,
+            "state": worst(gauge.state for gauge in gauges),
             "thresholds": {
                 "watch": WATCH,
                 "shifted": SHIFTED,
@@ -203,7 +269,14 @@ class Watch:
         gauges = {
             g.name: {"counts": g.counts, "baseline": g.baseline, "source": g.source} for g in self.gauges
         }
-        return {"since": self.since, "records": self.records, "gauges": gauges}
+        return {
+            "since": self.since,
+            "records": self.records,
+            "gauges": gauges,
+            "shown": None if self.shown is None else self.shown.kept(),
+            "weeks": [mark.kept() for mark in self.weeks],
+            "week": self._week,
+        }
 
     def restore(self, kept: Mapping[str, Any]) -> None:
         """Go on from what was written; what does not fit the model any more is left out."""
@@ -214,6 +287,11 @@ class Watch:
                 gauge.counts[:] = [int(count) for count in known["counts"]]
                 if gauge.baseline is None and known["baseline"] is not None:
                     gauge.baseline, gauge.source = [float(b) for b in known["baseline"]], known["source"]
+        sizes = {gauge.name: len(gauge.counts) for gauge in self.gauges}
+        weeks = [Mark.of(mark, sizes) for mark in kept.get("weeks", ())]
+        self.shown = Mark.of(kept.get("shown"), sizes)
+        self.weeks = [mark for mark in weeks if mark is not None]
+        self._week = kept.get("week")
 
 
 @dataclass(slots=True)
