@@ -19,6 +19,7 @@ from cloud_service import (
     upkeep,
 )
 from cloud_service.places import Folder
+from machine.starting import loading
 from shared.reports import Report
 
 app = typer.Typer(
@@ -95,11 +96,12 @@ def join(
     from cloud_service.store import schema
     from cloud_service.store.database import Database
     from machine.files import read_file
+    from shared.protocol.enrolment import typed
     from shared.wire.enrolment import MAX_BUNDLE_BYTES
 
     settings = load_settings(folder)
     raw = read_file(bundle, max_bytes=MAX_BUNDLE_BYTES, remedy="Get cloud.bundle from the trusted authority.")
-    root = None if root_sha256 is None else _fingerprint(root_sha256)
+    root = None if root_sha256 is None else typed(root_sha256, where="--root-sha256")
     database = Database(settings.database)
     try:
         if schema.state(database).current is None:
@@ -135,21 +137,6 @@ def _after_joining(folder: Path, *, is_first: bool) -> str:
     )
 
 
-def _fingerprint(text: str) -> str:
-    import re
-
-    from shared.errors import InputError
-
-    digits = "".join(text.split()).lower()
-    if re.fullmatch(r"[0-9a-f]{64}", digits) is None:
-        raise InputError(
-            "a fingerprint has 64 hexadecimal digits; blanks between groups are fine",
-            where="--root-sha256",
-            remedy="Ask the trusted authority to read it again (privet authority show).",
-        )
-    return digits
-
-
 @app.command()
 def serve(
     folder: Folder,
@@ -159,25 +146,26 @@ def serve(
     ] = None,
 ) -> None:
     """Serve agents and people until stopped (Ctrl-C or SIGTERM)."""
-    import structlog
+    with loading():
+        import structlog
 
-    from cloud_service.api.server import run
-    from cloud_service.app import create_app, prepare
-    from cloud_service.protecting import UNPROTECTED
-    from cloud_service.protection import Protection
-    from cloud_service.service import logs
-    from cloud_service.service.services import unix_time
-    from cloud_service.service.telemetry import TRACES
-    from cloud_service.settings import check_listening, load_settings
-    from shared.errors import starting
+        from cloud_service.api.server import run
+        from cloud_service.app import create_app, prepare
+        from cloud_service.protecting import UNPROTECTED
+        from cloud_service.protection import Protection
+        from cloud_service.service import logs
+        from cloud_service.service.services import unix_time
+        from cloud_service.service.telemetry import TRACES
+        from cloud_service.settings import check_listening, load_settings
+        from shared.errors import starting
 
-    with starting(full="C019", closed="C018", other="C090"):
-        settings = load_settings(folder, host=host, port=port)
-        check_listening(settings)
-        TRACES.check(settings.telemetry.endpoint)
-        services = prepare(settings)
-        services.membership.check_clock(unix_time())
-        application = create_app(services)
+        with starting(full="C019", closed="C018", other="C090"):
+            settings = load_settings(folder, host=host, port=port)
+            check_listening(settings)
+            TRACES.check(settings.telemetry.endpoint)
+            services = prepare(settings)
+            services.membership.check_clock(unix_time())
+            application = create_app(services)
     logs.configure()
     if not Protection.of(folder).is_on:
         structlog.get_logger().warning("not encrypted", remedy=UNPROTECTED)

@@ -22,12 +22,17 @@ from hospital_agent.commands.predicting import mapping_in
 from hospital_agent.commands.protecting import UNPROTECTED
 from hospital_agent.commands.serving_desk import desk_in
 from machine.files import read_file
+from machine.starting import loading
 from shared.errors import InputError, numbered
 from shared.reports import Report
 from shared.rng import random_bytes
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.office import Office
+    from hospital_agent.local_api.desk import Desk
     from shared.tree.schema import Schema
 
 _MAX_SCHEMA_BYTES = 2**25
@@ -57,10 +62,28 @@ def run(
     ] = None,
 ) -> None:
     """Work until Ctrl-C or SIGTERM: take offers, count, send, keep the finished trees, answer predictions."""
+    with loading():
+        from hospital_agent.local_api import serving
+        from hospital_agent.telemetry import TRACES
+
+        daemon, desk, app = _opened(folder, log_format)
+    settings = daemon.office.settings
+    local, traces = settings.local, TRACES.exporting(settings.telemetry.endpoint, "privet-agent")
+    with _until_terminated(), traces, serving(app, local) if local.serve else nullcontext(None) as url:
+        if url is not None:
+            daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
+            if local.pages:
+                daemon.office.progress.tell(f"pages for this hospital's people are at {url}/", url=url)
+        try:
+            daemon.run()
+        finally:
+            desk.close()
+
+
+def _opened(folder: Path, log_format: LogFormat | None) -> tuple[Daemon, Desk, FastAPI]:
+    """The daemon, the desk where predictions are asked for, and the local API before it."""
     from hospital_agent.daemon.loop import Daemon
     from hospital_agent.daemon.progress import Progress
-    from hospital_agent.local_api import create_app, serving
-    from hospital_agent.metrics import Figures, add_metrics
     from hospital_agent.policy import load_policy
     from hospital_agent.protection import Protection
     from hospital_agent.settings import load_settings
@@ -76,10 +99,18 @@ def run(
         _check_data(daemon.office)
         if not Protection.of(folder).is_on:
             daemon.office.progress.warn(UNPROTECTED)
-    settings = daemon.office.settings
-    local = settings.local
+    desk = desk_in(folder, daemon.office.shelf, daemon.office.settings.local)
+    return daemon, desk, _local_api(folder, daemon, desk)
+
+
+def _local_api(folder: Path, daemon: Daemon, desk: Desk) -> FastAPI:
+    """The local API with what settings switch on."""
+    from hospital_agent.local_api import create_app
+    from hospital_agent.metrics import Figures, add_metrics
+
+    office = daemon.office
+    local, clinical_settings = office.settings.local, office.settings.clinical
     token = None if local.token is None else local.token.get_secret_value()
-    desk = desk_in(folder, daemon.office.shelf, local)
     app = create_app(desk.library, lambda: status_document(folder), token, desk=desk)
     # Neither room is loaded where it is off: an agent that only computes starts without them.
     if local.pages:
@@ -87,26 +118,17 @@ def run(
 
         shown = partial(status_document, folder, ended=ENDED_JOBS)
         install(app, House(folder, desk, shown, version("privet"), token))
-    if settings.clinical.services is not None:
+    if clinical_settings.services is not None:
         from hospital_agent import clinical
 
         with numbered("A023"):
             clinical.install(
-                app, folder, settings.clinical, pages=local.pages, signed=partial(mapping_in, folder)
+                app, folder, clinical_settings, pages=local.pages, signed=partial(mapping_in, folder)
             )
-    office, traces = daemon.office, TRACES.exporting(settings.telemetry.endpoint, "privet-agent")
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)
     add_metrics(app, figures)
-    with _until_terminated(), traces, serving(app, local) if local.serve else nullcontext(None) as url:
-        if url is not None:
-            daemon.office.progress.tell(f"predictions are answered at {url}", url=url)
-            if local.pages:
-                daemon.office.progress.tell(f"pages for this hospital's people are at {url}/", url=url)
-        try:
-            daemon.run()
-        finally:
-            desk.close()
+    return app
 
 
 def _check_data(office: Office) -> None:
