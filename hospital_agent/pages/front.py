@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hospital_agent.pages import (
+    asked,
     home,
     jobs,
     messages,
@@ -33,7 +34,7 @@ from machine.browsers import Assets
 from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
-_SUBJECTS: Final = (home, studies, jobs, messages, models, model_acts, names, trying, own_records, rules)
+_SUBJECTS: Final = (home, studies, jobs, messages, models, model_acts, names, trying, asked, own_records, rules)
 
 
 @dataclass(frozen=True, slots=True)

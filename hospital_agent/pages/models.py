@@ -70,11 +70,17 @@ def view_in(house: House, model: Model) -> tuple[TreeView | None, str]:
         return None, str(error)
 
 
+def asked_by_job(house: House, model: Model) -> bool:
+    """Whether the tree stays shared, and a job can be had to ask it."""
+    return model.tree is None and model.stays_shared and house.desk.secret is not None
+
+
 def _all(house: House) -> tuple[list[dict[str, Any]], list[Unreadable]]:
     found, broken = [], []
     for job in reversed(house.library.shelf.ids()):
         try:
-            found.append(summary(house.library.answers(job).model))
+            model = house.library.answers(job).model
+            found.append(summary(model) | {"by_job": asked_by_job(house, model)})
         except InputError as error:
             broken.append(Unreadable(job, str(error)))
     return found, broken
@@ -88,6 +94,7 @@ def _about(house: House, model: Model) -> dict[str, Any]:
         "folder": house.folder,
         "view": view,
         "why": why,
+        "by_job": asked_by_job(house, model),
         "importance": described.get("importance"),
         **facts_of(house.desk, model),
         "forms": [] if view is None else list(FILES),

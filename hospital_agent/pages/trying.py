@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from fastapi import FastAPI, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from hospital_agent.journal import studies
+from hospital_agent.local_api.desk import StaysSharedError
 from hospital_agent.models import Answers, Record
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page
-from hospital_agent.pages.models import view_in
+from hospital_agent.pages.models import asked_by_job, view_in
 from hospital_agent.pages.problems import PageProblem
 from shared.errors import InputError
 from shared.tree.numbers import decimal_text, parse_number
@@ -68,24 +69,30 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/models/{model}/try")
     def form(request: Request, model: str) -> Response:
         """An empty form."""
-        return _page(request, house, _with_tree(house, model), {}, None, "")
+        return _page(request, house, _askable(house, model), {}, None, "")
 
     @pages.post("/house/models/{model}/try")
     def answer(request: Request, model: str, fields: Fields) -> Response:
-        """The form again, with the answer above it."""
-        answers = _with_tree(house, model)
+        """The form again, with the answer above it; of a tree that stays shared, the page that waits for its job."""
+        answers = _askable(house, model)
         record = _record(answers, fields)
         try:
             document = house.desk.ask(answers.model.id, [record], caller=CALLER).document()
+        except StaysSharedError as shared:
+            try:
+                question = house.desk.ask_shared(shared, caller=CALLER, wait=0)
+            except InputError as error:
+                return _page(request, house, answers, fields, None, str(error))
+            return RedirectResponse(f"/house/asked/{question.id}", 303)
         except InputError as error:
             return _page(request, house, answers, fields, None, str(error))
         return _page(request, house, answers, fields, document, "")
 
 
-def _with_tree(house: House, model: str) -> Answers:
-    """Raises: PageProblem: the tree is not here, so nobody can be tried."""
+def _askable(house: House, model: str) -> Answers:
+    """Raises: PageProblem: the tree is not here, and no job can ask it, so nobody can be tried."""
     answers = house.library.answers(model)
-    if answers.model.tree is None:
+    if answers.model.tree is None and not asked_by_job(house, answers.model):
         raise PageProblem(409, "no_tree")
     return answers
 
@@ -107,6 +114,7 @@ def _page(
         active="models",
         status_code=422 if fault else 200,
         model=answers.model,
+        by_job=answers.model.tree is None,
         class_name=answers.schema.class_name,
         view=view,
         why=why,

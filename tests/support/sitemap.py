@@ -146,6 +146,8 @@ HOUSE: Final[Mapping[str, Kind]] = {
         *(f"/house/names/{{name}}/{act}" for act in ("pin", "promote", "rollback", "unpin")),
         "/house/names/{quiet}/canary",
     ),
+    "/house/asked/{question}": Elsewhere("test_house_shared"),
+    "/house/asked/{question}/now": PART,
     "/house/records": _visit("/house/records"),
     "/house/records/now": PART,
     "/house/policy": _visit("/house/policy"),
