@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shared.contract.spelling import number_or_none
+from shared.texts import text
 from shared.tree.schema import Attribute, Schema
 
 MANY_VALUES: Final = 10
@@ -22,22 +23,13 @@ def remarks(schema: Schema, *, numbers: bool) -> list[str]:
     ]
     labels = schema.classes
     if len(labels) > MANY_VALUES and _count_numbers(labels) == len(labels):
-        found.append(
-            f"class column {schema.class_name!r} holds {len(labels)} different numbers, each a class of its own; "
-            "another one is named with --class"
-        )
+        found.append(text("remark.class_of_numbers", name=repr(schema.class_name), n=len(labels)))
     spelled = [a.name for a in schema.attributes if not a.is_numeric and _is_spelled_twice(a.values)]
-    found += [_spelled_twice(f"column {name!r}", name, "category") for name in spelled]
+    found += [text("remark.spelled_twice", shown=repr(name), name=name) for name in spelled]
     if _is_spelled_twice(labels):
-        found.append(_spelled_twice(f"class column {schema.class_name!r}", schema.class_name, "class"))
+        name = schema.class_name
+        found.append(text("remark.class_spelled_twice", shown=repr(name), name=name))
     return [remark for remark in found if remark]
-
-
-def _spelled_twice(head: str, name: str, each: str) -> str:
-    return (
-        f"{head} writes one number in several ways (as 1 and 1.0), each a {each} of its own; write it in one way in "
-        f"all files (a study's data contract does it: privet data draft --spelling {name}=number)"
-    )
 
 
 def _is_spelled_twice(values: Sequence[str]) -> bool:
@@ -46,28 +38,23 @@ def _is_spelled_twice(values: Sequence[str]) -> bool:
 
 
 def _remark(attribute: Attribute, *, numbers: bool) -> str:
-    values, fine = attribute.values, _count_numbers(attribute.values)
+    name, values, fine = repr(attribute.name), attribute.values, _count_numbers(attribute.values)
     if not numbers:
         if fine <= MANY_VALUES or 2 * fine <= len(values):
             return ""
-        return (
-            f"column {attribute.name!r} holds {fine} different numbers, each a category of its own; "
-            "public cut points are given with --cut"
-        )
+        return text("remark.numbers_as_categories", name=name, n=fine)
     comma = _count_numbers([value.replace(",", ".", 1) for value in values])
     if 2 * max(fine, comma) <= len(values):
         return ""
-    head = f"column {attribute.name!r} is compared by categories, for "
     if comma > fine:
-        return f"{head}its numbers have decimal commas; write decimal points to have them compared as numbers"
-    return (
-        f"{head}{len(values) - fine} of its {len(values)} different values {_is(len(values) - fine)} (a gap counts as "
-        "one); fill or leave out such rows to have it compared by numbers"
+        return text("remark.decimal_commas", name=name)
+    others = len(values) - fine
+    return text(
+        "remark.one_is_no_number" if others == 1 else "remark.no_numbers",
+        name=name,
+        n=others,
+        all=len(values),
     )
-
-
-def _is(count: int) -> str:
-    return "is no number" if count == 1 else "are no numbers"
 
 
 def _count_numbers(values: Sequence[str]) -> int:

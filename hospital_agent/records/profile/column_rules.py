@@ -9,7 +9,7 @@ from typing import Final
 
 from hospital_agent.records.draft import IDENTIFIER_ROWS, IDENTIFIER_TENTHS
 from hospital_agent.records.profile.facts import ColumnFacts
-from hospital_agent.records.profile.finding import Advice, Finding, Weight, drop, missing_code
+from hospital_agent.records.profile.finding import Advice, Finding, Weight, drop, finding, missing_code
 from hospital_agent.records.profile.shown import told
 from hospital_agent.records.profile.suspects import (
     far_numbers,
@@ -59,45 +59,34 @@ def spelling_finding(facts: ColumnFacts, floor: int) -> Finding | None:
     if not double or (facts.is_number and facts.different > MANY_VALUES):
         return None
     rule = "number" if numeric and facts.is_number else "folded"
-    how = (
-        "as numbers they are the same (1 and 1.0)" if rule == "number" else "by case, blanks or accents alone"
-    )
-    return Finding(
+    return finding(
         "spelling",
         Weight.ACT,
         (facts.name,),
-        f"{_values(len(double))} written in several ways, which differ only in spelling: {how}.",
-        "Have the contract take them for one value.",
-        (Advice("--spelling", f"{facts.name}={rule}"),),
+        key=f"spelling-{rule}" if len(double) > 1 else f"spelling-{rule}-once",
+        advice=(Advice("--spelling", f"{facts.name}={rule}"),),
+        n=len(double),
     )
-
-
-def _values(count: int) -> str:
-    return "1 value is" if count == 1 else f"{count} values are"
 
 
 def _empty(facts: ColumnFacts, _floor: int) -> Finding | None:
     if facts.kind != "empty":
         return None
-    return Finding(
+    return finding(
         "empty-column",
         Weight.ACT,
         (facts.name,),
-        "no field holds anything.",
-        "Leave it out.",
-        (drop(facts.name),),
+        advice=(drop(facts.name),),
     )
 
 
 def _constant(facts: ColumnFacts, floor: int) -> Finding | None:
     if facts.different == 1 and not facts.missing:
-        return Finding(
+        return finding(
             "constant",
             Weight.LOOK,
             (facts.name,),
-            "every row has the same value, so it can tell nothing here; at another hospital it may differ.",
-            "Leave it out, unless other hospitals have other values.",
-            (drop(facts.name),),
+            advice=(drop(facts.name),),
         )
     return None
 
@@ -105,12 +94,11 @@ def _constant(facts: ColumnFacts, floor: int) -> Finding | None:
 def _nearly_constant(facts: ColumnFacts, floor: int) -> Finding | None:
     commonest = max(facts.counts)
     if facts.rows - commonest < floor and facts.rows >= IDENTIFIER_ROWS and facts.different < 4:
-        return Finding(
+        return finding(
             "nearly-constant",
             Weight.NOTE,
             (facts.name,),
-            f"all rows but fewer than {floor} have the same value, so no branch of it can reach the floor here.",
-            "Leave it out, unless other hospitals have other values.",
+            floor=floor,
         )
     return None
 
@@ -118,25 +106,21 @@ def _nearly_constant(facts: ColumnFacts, floor: int) -> Finding | None:
 def _identifier(facts: ColumnFacts, _floor: int) -> Finding | None:
     nearly_all = facts.rows >= IDENTIFIER_ROWS and facts.different * 10 >= facts.rows * IDENTIFIER_TENTHS
     if nearly_all and facts.kind != "decimal":
-        return Finding(
+        return finding(
             "identifier",
             Weight.ACT,
             (facts.name,),
-            "nearly every row has its own value, as in an identifier; a tree would learn patients by heart.",
-            "Leave it out; name it with --patient to look for patients who occur twice.",
-            (drop(facts.name),),
+            advice=(drop(facts.name),),
         )
     many = facts.rows >= 10 * IDENTIFIER_ROWS and facts.different * 2 >= facts.rows
     long = not facts.is_number or min(number for number, _ in facts.measured()) >= _LONG_NUMBER
     named = _ID_NAMES.fullmatch(folded(facts.name)) is not None and facts.different > MAX_VALUES // 2
     if facts.kind != "decimal" and ((many and long) or named):
-        return Finding(
+        return finding(
             "maybe-identifier",
             Weight.LOOK,
             (facts.name,),
-            "most rows have a value of their own, or its name is that of an identifier.",
-            "Leave it out, unless it is a measurement; then give cut points with --cuts.",
-            (drop(facts.name),),
+            advice=(drop(facts.name),),
         )
     return None
 
@@ -144,39 +128,33 @@ def _identifier(facts: ColumnFacts, _floor: int) -> Finding | None:
 def _personal(facts: ColumnFacts, _floor: int) -> Finding | None:
     if _PERSONAL.fullmatch(folded(facts.name)) is None or facts.different <= MANY_VALUES:
         return None
-    return Finding(
+    return finding(
         "personal",
         Weight.ACT,
         (facts.name,),
-        "its name is that of something that points to a person.",
-        "Leave it out.",
-        (drop(facts.name),),
+        advice=(drop(facts.name),),
     )
 
 
 def _free_text(facts: ColumnFacts, _floor: int) -> Finding | None:
     if facts.kind != "text":
         return None
-    return Finding(
+    return finding(
         "free-text",
         Weight.ACT,
         (facts.name,),
-        "most fields are sentences, which may name people and make no value list.",
-        "Leave it out, or code it.",
-        (drop(facts.name),),
+        advice=(drop(facts.name),),
     )
 
 
 def _date(facts: ColumnFacts, _floor: int) -> Finding | None:
     if facts.kind != "date":
         return None
-    return Finding(
+    return finding(
         "date",
         Weight.ACT,
         (facts.name,),
-        "dates point to persons and do not come again.",
-        "Leave it out, or have the export turn it into an age or a number of days.",
-        (drop(facts.name),),
+        advice=(drop(facts.name),),
     )
 
 
@@ -185,13 +163,12 @@ def _missing_words(facts: ColumnFacts, _floor: int) -> Finding | None:
     if not found:
         return None
     texts = ", ".join(map(repr, found))
-    return Finding(
+    return finding(
         "missing-code",
         Weight.ACT,
         (facts.name,),
-        f"{texts} is often written for a missing value; now it is a value like any other.",
-        "Declare it, unless it is an answer of its own.",
-        tuple(missing_code(facts.name, text) for text in found),
+        advice=tuple(missing_code(facts.name, text) for text in found),
+        texts=texts,
     )
 
 
@@ -201,22 +178,21 @@ def _missing_numbers(facts: ColumnFacts, floor: int) -> Finding | None:
         return None
     rows = {number: count for number, count in facts.measured() if number in codes}
     if min(rows.values()) < floor:  # the number itself may be one patient's
-        return Finding(
+        return finding(
             "missing-number",
             Weight.LOOK,
             (facts.name,),
-            f"a number of {told(min(rows.values()), floor)}, of nines alone or below 0, looks like a code for missing.",
-            "Look at it (--floor 1, for your eyes only), and declare it with --missing-in if it is one.",
+            key="missing-number-hidden",
+            rows=told(min(rows.values()), floor),
         )
     texts = [decimal_text(code) for code in codes]
-    return Finding(
+    return finding(
         "missing-number",
         Weight.LOOK,
         (facts.name,),
-        f"{', '.join(texts)} ({told(sum(rows.values()), floor)}) looks like a code for a missing value: far from all "
-        "other numbers.",
-        "Declare it if it is one.",
-        tuple(missing_code(facts.name, text) for text in texts),
+        advice=tuple(missing_code(facts.name, text) for text in texts),
+        texts=", ".join(texts),
+        rows=told(sum(rows.values()), floor),
     )
 
 
@@ -224,13 +200,12 @@ def _zeros(facts: ColumnFacts, floor: int) -> Finding | None:
     rows = zeros_that_cannot_be(facts.measured()) if facts.is_number else 0
     if not rows:
         return None
-    return Finding(
+    return finding(
         "impossible-zero",
         Weight.ACT,
         (facts.name,),
-        f"0 ({told(rows, floor)}), while all other numbers are far from 0: perhaps a measurement that was not made.",
-        "Declare 0 as missing, unless it can be measured.",
-        (missing_code(facts.name, "0"),),
+        advice=(missing_code(facts.name, "0"),),
+        rows=told(rows, floor),
     )
 
 
@@ -240,12 +215,11 @@ def _far(facts: ColumnFacts, floor: int) -> Finding | None:
     rows = far_numbers([pair for pair in numbers if pair[0] not in codes], floor) if facts.is_number else 0
     if not rows:
         return None
-    return Finding(
+    return finding(
         "far-value",
         Weight.LOOK,
         (facts.name,),
-        f"a number of {told(rows, floor)} lies far from all others: perhaps a typing error.",
-        "Look at it (--floor 1, for your eyes only) and correct the record, or recode it.",
+        rows=told(rows, floor),
     )
 
 
@@ -261,64 +235,62 @@ def _mixed(facts: ColumnFacts, floor: int) -> Finding | None:
         return None
     if not facts.is_number and numbers < words:
         return None
-    return Finding(
+    # Only the rarer kind is told: the number of the other one would tell it.
+    return finding(
         "mixed-types",
         Weight.ACT,
         (facts.name,),
-        # Only the rarer kind: the number of the other one would tell it.
-        f"numbers and texts that are none in one column ({told(min(words, numbers), floor)} of the rarer kind).",
-        "Correct the texts, declare them with --missing-in, or use the column as a category.",
+        rows=told(min(words, numbers), floor),
     )
 
 
 def _comma(facts: ColumnFacts, _floor: int) -> Finding | None:
     if not facts.comma:
         return None
-    return Finding(
+    return finding(
         "decimal-comma",
         Weight.NOTE,
         (facts.name,),
-        "numbers are written with a decimal comma.",
-        "They are read as such; set decimal_comma in [data] if it is found out wrongly.",
     )
 
 
 def _many_numbers(facts: ColumnFacts, _floor: int) -> Finding | None:
     if not facts.is_number or facts.different <= MANY_VALUES:
         return None
-    return Finding(
+    return finding(
         "measurement",
         Weight.NOTE,
         (facts.name,),
-        f"measured, with more than {MANY_VALUES} different numbers.",
-        "Modes PPSDT and id3 need public cut points (--cuts); mode gain-ratio takes it as it is.",
+        many=MANY_VALUES,
     )
 
 
 def _many_categories(facts: ColumnFacts, _floor: int) -> Finding | None:
     if facts.is_number or facts.different <= _MANY_CATEGORIES:
         return None
-    most = f", and a study takes {MAX_VALUES}" if facts.different > MAX_VALUES else ""
-    return Finding(
-        "many-values",
-        Weight.ACT if most else Weight.LOOK,
-        (facts.name,),
-        f"{facts.different} different values{most}; most branches would hold few rows.",
-        "Group them: prefixes of a code list and recodings in the contract, or leave it out.",
-        (drop(facts.name),) if most else (),
-    )
+    is_too_many = facts.different > MAX_VALUES
+    if is_too_many:
+        return finding(
+            "many-values",
+            Weight.ACT,
+            (facts.name,),
+            key="too-many-values",
+            advice=(drop(facts.name),),
+            n=facts.different,
+            most=MAX_VALUES,
+        )
+    return finding("many-values", Weight.LOOK, (facts.name,), n=facts.different)
 
 
 def _gaps(facts: ColumnFacts, _floor: int) -> Finding | None:
     if not facts.missing:
         return None
     half = 2 * facts.missing > facts.rows
-    return Finding(
+    return finding(
         "gaps",
         Weight.LOOK if half else Weight.NOTE,
         (facts.name,),
-        f"{'more than half of the fields are' if half else 'some fields are'} empty.",
-        "Say what an empty field is: --missing-policy category, refuse or fractional.",
+        key="gaps-in-half" if half else None,
     )
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
+from shared.texts import text
+
 MISSING_IN: Final = "--missing-in"
 """The option that takes a text of one column for an empty field."""
 
@@ -62,8 +64,27 @@ class Finding:
     def text(self) -> str:
         """For people."""
         place = f"{', '.join(self.columns)}: " if self.columns else ""
-        options = f" Option: {' '.join(map(str, self.advice))}" if self.advice else ""
+        options = ""
+        if self.advice:
+            options = f" {text('finding.option', options=' '.join(map(str, self.advice)))}"
         return f"[{self.weight.value}] {self.code}: {place}{self.says} {self.remedy}{options}"
+
+
+def finding(
+    code: str,
+    weight: Weight,
+    columns: tuple[str, ...],
+    *,
+    advice: tuple[Advice, ...] = (),
+    key: str | None = None,
+    **places: object,
+) -> Finding:
+    """A finding with its two sentences, texts by the name of its code.
+
+    Args: key: by which name instead, where a code has several sentences. places: of the first sentence.
+    """
+    name = f"finding.{key or code}"
+    return Finding(code, weight, columns, text(f"{name}.says", **places), text(f"{name}.remedy"), advice)
 
 
 def joined(findings: Sequence[Finding]) -> list[Finding]:

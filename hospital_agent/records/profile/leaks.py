@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hospital_agent.records.profile.facts import ColumnFacts
-from hospital_agent.records.profile.finding import Finding, Weight, drop
+from hospital_agent.records.profile.finding import Finding, Weight, drop, finding
 from shared.tree.schema import MAX_CLASSES
 
 Codes = NDArray[np.int64]
@@ -33,13 +33,12 @@ def leaking(facts: Sequence[ColumnFacts], target: ColumnFacts) -> list[Finding]:
         share = _told(column, target)
         if share is not None and share >= _TELLS:
             found.append(
-                Finding(
+                finding(
                     "gives-class-away",
                     Weight.LOOK,
                     (column.name,),
-                    f"it tells the class {target.name!r} nearly always by itself.",
-                    "Leave it out if it is known only after the class is, or is the class in other words.",
-                    (drop(column.name),),
+                    advice=(drop(column.name),),
+                    class_name=repr(target.name),
                 )
             )
     return found
@@ -53,13 +52,12 @@ def twins(facts: Sequence[ColumnFacts]) -> list[Finding]:
         for earlier in range(later):
             if _are_twins(facts[earlier], column, ranks[earlier], ranks[later]):
                 found.append(
-                    Finding(
+                    finding(
                         "same-as",
                         Weight.LOOK,
                         (column.name,),
-                        f"it says what {facts[earlier].name!r} says, in other words or in another unit.",
-                        "Keep one of the two.",
-                        (drop(column.name),),
+                        advice=(drop(column.name),),
+                        other=repr(facts[earlier].name),
                     )
                 )
                 break

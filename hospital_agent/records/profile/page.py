@@ -15,12 +15,12 @@ from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.profile import Profile
 from hospital_agent.records.profile.shown import number_or_none, shown_values, told
 from hospital_agent.records.remarks import MANY_VALUES
+from shared.texts import text
 from shared.tree.numbers import decimal_text
 from shared.tree.schema_checks import plain_line
 
 _MANY: Final = 12
 """So many values of a column are told on a page."""
-_EMPTY: Final = "(empty)"
 
 
 def document_of(profile: Profile) -> dict[str, Any]:
@@ -40,12 +40,16 @@ def document_of(profile: Profile) -> dict[str, Any]:
 def text_of(profile: Profile) -> str:
     """For people at a terminal."""
     table = profile.table
-    target = "no class named" if profile.target is None else f"class {profile.target.name}"
-    lines = [f"{table.where}: {table.row_count} rows, {len(table.columns)} columns, {target}."]
-    lines += ["", "How it was read (change it with --set):", *(f"  {line}" for line in _reading(profile))]
-    lines += ["", "Found:"]
-    lines += [f"  {finding.text}" for finding in profile.findings] or ["  nothing strange."]
-    lines += ["", f"Columns (values of fewer than {profile.floor} rows are held back):"]
+    sizes = {"where": table.where, "rows": table.row_count, "columns": len(table.columns)}
+    lines = [
+        text("profile.table", **sizes)
+        if profile.target is None
+        else text("profile.table_of_class", **sizes, class_name=profile.target.name)
+    ]
+    lines += ["", text("profile.read_change"), *(f"  {line}" for line in _reading(profile))]
+    lines += ["", f"{text('profile.found')}:"]
+    lines += [f"  {finding.text}" for finding in profile.findings] or [f"  {text('profile.nothing')}"]
+    lines += ["", text("profile.columns_above", floor=profile.floor)]
     lines += [f"  {line}" for line in _column_lines(profile)]
     return "\n".join(map(plain_line, lines))
 
@@ -63,17 +67,21 @@ def html_of(profile: Profile) -> str:
         for facts in profile.facts
     )
     reading = "".join(f"<li>{escape(line)}</li>" for line in _reading(profile))
-    title = escape(f"What is in {profile.table.where}")
+    title = escape(text("profile.title", where=profile.table.where))
+    sizes = {"rows": profile.table.row_count, "columns": len(profile.table.columns)}
+    heads = _heads("weight", "finding", "columns", "meaning", "option")
+    column_heads = _heads("column", "kind", "different", "values")
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
-        f"<h1>{title}</h1><p>{profile.table.row_count} rows, {len(profile.table.columns)} columns. "
-        f"Values of fewer than {profile.floor} rows are held back.</p>"
-        f"<h2>How it was read</h2><ul>{reading}</ul>"
-        "<h2>Found</h2><table><tr><th>weight</th><th>finding</th><th>columns</th><th>what it means, what to do</th>"
-        f"<th>option of privet data draft</th></tr>{found}</table>"
-        "<h2>Columns</h2><table><tr><th>column</th><th>kind</th><th>different values</th><th>values (rows)</th></tr>"
-        f"{columns}</table></html>\n"
+        f"<h1>{title}</h1><p>{escape(text('profile.sizes', **sizes, floor=profile.floor))}</p>"
+        f"<h2>{escape(text('profile.read'))}</h2><ul>{reading}</ul>"
+        f"<h2>{escape(text('profile.found'))}</h2><table><tr>{heads}</tr>{found}</table>"
+        f"<h2>{escape(text('profile.columns'))}</h2><table><tr>{column_heads}</tr>{columns}</table></html>\n"
     )
+
+
+def _heads(*names: str) -> str:
+    return "".join(f"<th>{escape(text(f'profile.head.{name}'))}</th>" for name in names)
 
 
 _STYLE: Final = (
@@ -86,26 +94,29 @@ def _reading(profile: Profile) -> list[str]:
     """What was decided on the way; a database decides nothing."""
     reading = profile.table.reading
     return (
-        ["as the database gives it."] if reading is None else [str(finding) for finding in reading.findings]
+        [text("profile.of_database")] if reading is None else [str(finding) for finding in reading.findings]
     )
 
 
 def _column_lines(profile: Profile) -> Iterator[str]:
     for facts in profile.facts:
-        yield f"{facts.name}: {facts.kind}, {facts.different} different values. {_values_line(facts, profile.floor)}"
+        values = _values_line(facts, profile.floor)
+        yield text("profile.column", name=facts.name, kind=facts.kind, n=facts.different, values=values)
 
 
 def _values_line(facts: ColumnFacts, floor: int) -> str:
     if is_measured(facts):
         ends = range_told(facts, floor)
-        gaps = f"; {told(facts.missing, floor)} empty" if facts.missing else ""
-        return (f"About {ends[0]} to {ends[1]}" if ends else "Too few numbers to tell their range") + gaps
+        range_ = text("profile.range", low=ends[0], high=ends[1]) if ends else text("profile.no_range")
+        if not facts.missing:
+            return range_
+        return text("profile.with_gaps", range=range_, rows=told(facts.missing, floor))
     shown = shown_values(facts.values, facts.counts, floor)
-    parts = [f"{value or _EMPTY} ({count})" for value, count in shown.values[:_MANY]]
+    parts = [f"{value or text('listed.empty')} ({count})" for value, count in shown.values[:_MANY]]
     if len(shown.values) > _MANY:
-        parts.append(f"{len(shown.values) - _MANY} more")
+        parts.append(text("profile.more", n=len(shown.values) - _MANY))
     if shown.held_back:
-        parts.append(f"{shown.held_back} held back")
+        parts.append(text("profile.held_back", n=shown.held_back))
     return ", ".join(parts)
 
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from shared.texts import text
+
 DEFAULT_FLOOR: Final = 5
 
 
@@ -34,8 +36,8 @@ def shown_values(values: Sequence[str], counts: Sequence[int], floor: int) -> Sh
 def told(rows: int, floor: int) -> str:
     """A number of rows in words: exact at or above the floor, and 0."""
     if 0 < rows < floor:
-        return f"fewer than {floor} rows"
-    return "1 row" if rows == 1 else f"{rows} rows"
+        return text("rows.fewer", floor=floor)
+    return text("rows.one") if rows == 1 else text("rows.several", n=rows)
 
 
 def number_or_none(rows: int, floor: int) -> int | None:

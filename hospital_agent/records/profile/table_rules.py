@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hospital_agent.records.profile.facts import ColumnFacts
-from hospital_agent.records.profile.finding import Advice, Finding, Weight
+from hospital_agent.records.profile.finding import Advice, Finding, Weight, finding
 from hospital_agent.records.profile.shown import told
 from hospital_agent.records.profile.suspects import is_missing_word
 from hospital_agent.records.remarks import MANY_VALUES
@@ -30,44 +30,39 @@ def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
     )
     if unknown:
         found.append(
-            Finding(
+            finding(
                 "class-missing",
                 Weight.STOP,
                 (target.name,),
-                f"{told(unknown, floor)} without a class, or with a code for missing as their class.",
-                "Remove these records or fill the field: only a known class can be learned from.",
+                rows=told(unknown, floor),
             )
         )
     if target.different < 2:
         found.append(
-            Finding(
+            finding(
                 "single-class",
                 Weight.LOOK,
                 (target.name,),
-                "there is only one class here, so these records alone make no tree.",
-                "A study can use them where other hospitals have other classes; else name another column.",
             )
         )
     if target.different > MANY_VALUES and target.is_number:
         found.append(
-            Finding(
+            finding(
                 "class-of-numbers",
                 Weight.STOP if target.different > MAX_CLASSES else Weight.LOOK,
                 (target.name,),
-                f"the class column holds {target.different} different numbers.",
-                "Name another column, or group them with --recode.",
+                n=target.different,
             )
         )
     counts = [count for value, count in zip(target.values, target.counts, strict=True) if value]
     if len(counts) > 1 and min(counts) * _RARE_CLASS < sum(counts):
         found.append(
-            Finding(
+            finding(
                 "unbalanced",
                 Weight.NOTE,
                 (target.name,),
-                f"the rarest class has {told(min(counts), floor)} of {target.rows}.",
-                "Judge the tree by sensitivity, not by accuracy; weight classes, or group rare ones with --recode.",
-                (),
+                rows=told(min(counts), floor),
+                all=target.rows,
             )
         )
     return found
@@ -81,12 +76,11 @@ def repeated_rows(facts: Sequence[ColumnFacts], floor: int) -> list[Finding]:
         return []
     many = 4 * repeats >= rows
     return [
-        Finding(
+        finding(
             "duplicate-rows",
             Weight.LOOK if many else Weight.NOTE,
             (),
-            f"{told(repeats, floor)} repeat an earlier row in every column.",
-            "Few attributes repeat by chance; if records were exported twice, export them again without repeats.",
+            rows=told(repeats, floor),
         )
     ]
 
@@ -101,12 +95,11 @@ def contradictions(attributes: Sequence[ColumnFacts], target: ColumnFacts, floor
     if not rows:
         return []
     return [
-        Finding(
+        finding(
             "contradictory-rows",
             Weight.NOTE,
             (),
-            f"{told(rows, floor)} have a twin with the same attributes and another class.",
-            "No tree can tell them apart; that bounds its accuracy.",
+            rows=told(rows, floor),
         )
     ]
 
@@ -120,23 +113,21 @@ def repeated_patients(patient: ColumnFacts, floor: int) -> list[Finding]:
     if patients:
         rows = sum(patients)
         found.append(
-            Finding(
+            finding(
                 "repeated-patients",
                 Weight.LOOK,
                 (patient.name,),
-                f"{told(rows, floor)} are of patients with more than one row.",
-                "Keep one row a patient, or keep a patient's rows together when part of them is held out.",
-                (Advice("--drop", patient.name),),
+                advice=(Advice("--drop", patient.name),),
+                rows=told(rows, floor),
             )
         )
     if patient.missing:
         found.append(
-            Finding(
+            finding(
                 "patient-missing",
                 Weight.LOOK,
                 (patient.name,),
-                f"{told(patient.missing, floor)} without a patient.",
-                "Fill the field; such rows count as patients of their own.",
+                rows=told(patient.missing, floor),
             )
         )
     return found
