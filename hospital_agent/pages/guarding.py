@@ -9,6 +9,7 @@ what only such a page has been given: a keyed hash of the browser's cookie.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import re
 from dataclasses import dataclass, field
@@ -20,20 +21,21 @@ from starlette.middleware.base import RequestResponseEndpoint
 from starlette.responses import RedirectResponse, Response
 
 from hospital_agent.local_api.guards import names_this_machine
-from hospital_agent.pages.house import page
+from hospital_agent.pages.house import House, page
 from hospital_agent.pages.problems import PageProblem, problem_page
 from hospital_agent.pages.sessions import Doorkeeper
 from shared.rng import random_token
 from shared.tree.schema import MAX_ATTRIBUTES
 from shared.web.rendering import ASSETS_PATH, HEADERS
 
-COOKIE: Final = "privet_house"
 CSRF_FIELD: Final = "csrf"
 SIGN_IN: Final = "/house/sign-in"
 MAX_FORM_BYTES: Final = 2**20
 _MAX_FIELDS: Final = 2 * MAX_ATTRIBUTES + 8
 _FORM_SECONDS: Final = 30
 _COOKIE_FORM: Final = re.compile(r"[A-Za-z0-9_-]{43}")
+_OVER_TLS: Final = "__Host-"
+_NAME_DIGITS: Final = 12
 _READING: Final = ("GET", "HEAD")
 
 
@@ -58,15 +60,27 @@ def add_guards(app: FastAPI, door: Doorkeeper) -> None:
         response = _refusal(request, door) or await call_next(request)
         if not request.url.path.startswith(f"{ASSETS_PATH}/"):
             response.headers.update(HEADERS)
-            if is_new and not _is_led_here(request) and COOKIE not in response.headers.get("set-cookie", ""):
+            said = response.headers.get("set-cookie", "")
+            if is_new and not _is_led_here(request) and cookie_name(request) not in said:
                 set_cookie(request, response, cookie)
         return response
 
 
+def cookie_name(request: Request) -> str:
+    """Of this agent alone: cookies know no ports, so that two hospitals' pages on one machine share a browser's.
+
+    Behind a proxy that says it speaks TLS (`X-Forwarded-Proto`), of this very host name and over TLS alone.
+    """
+    house: House = request.app.state.house
+    own = hashlib.sha256(str(house.folder.resolve()).encode()).hexdigest()[:_NAME_DIGITS]
+    return f"{_OVER_TLS if request.url.scheme == 'https' else ''}privet_house_{own}"
+
+
 def set_cookie(request: Request, response: Response, cookie: str) -> None:
     """For the time the browser is open; no script sees it, and no other site can have it sent."""
+    secure = request.url.scheme == "https"
     response.set_cookie(
-        COOKIE, cookie, httponly=True, samesite="strict", path="/", secure=request.url.scheme == "https"
+        cookie_name(request), cookie, httponly=True, samesite="strict", path="/", secure=secure
     )
 
 
@@ -141,10 +155,12 @@ def _is_led_here(request: Request) -> bool:
 
     It gets a page that leads on by itself; from there the cookie comes along.
     """
-    return request.headers.get("sec-fetch-site") == "cross-site" and COOKIE not in request.cookies
+    return (
+        request.headers.get("sec-fetch-site") == "cross-site" and cookie_name(request) not in request.cookies
+    )
 
 
 def _cookie(request: Request) -> tuple[str, bool]:
     """The browser's cookie, or a new one; and whether it is new."""
-    given = request.cookies.get(COOKIE, "")
+    given = request.cookies.get(cookie_name(request), "")
     return (given, False) if _COOKIE_FORM.fullmatch(given) else (random_token(), True)

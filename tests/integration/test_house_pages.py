@@ -312,6 +312,31 @@ def test_a_form_of_another_browser_changes_nothing(opened: Open) -> None:
     assert opened.browser.http.post("/house/records", data={"csrf": token}).status_code == 403
 
 
+def test_pages_of_two_hospitals_on_one_machine_share_a_browser(opened: Open) -> None:
+    other = opened.federation.hospitals["h2"].folder
+    with (
+        serving_pages(opened.folder, TOKEN) as url,
+        serving_pages(other, TOKEN) as second,
+        httpx.Client(follow_redirects=True) as browser,
+    ):
+        for place in (url, second):
+            form = browser.get(f"{place}/house/sign-in").text
+            browser.post(f"{place}/house/sign-in", data={"csrf": csrf_of(form), "token": TOKEN})
+        for place, own in ((url, "h1"), (second, "h2"), (url, "h1")):
+            shown = browser.get(f"{place}/house/jobs")
+            assert (shown.status_code, shown.url.path) == (200, "/house/jobs")
+            assert own in shown.text
+        assert len({cookie.name for cookie in browser.cookies.jar}) == 2
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_of_this_host_alone(opened: Open) -> None:
+    with serving_pages(opened.folder, TOKEN) as url:
+        answer = httpx.get(f"{url}/house/sign-in", headers={"X-Forwarded-Proto": "https"})
+        name, *rest = answer.headers["set-cookie"].split("; ")
+        assert name.startswith("__Host-privet_house_")
+        assert {"Secure", "Path=/", "HttpOnly", "SameSite=strict"} == set(rest)
+
+
 def test_with_a_token_a_browser_signs_in_once_and_out_again(opened: Open) -> None:
     with serving_pages(opened.folder, TOKEN) as url, Browser(url) as browser:
         asked = browser.http.get("/house/jobs")
@@ -320,12 +345,13 @@ def test_with_a_token_a_browser_signs_in_once_and_out_again(opened: Open) -> Non
         assert browser.http.get("/assets/privet.css").headers["cache-control"] == "no-cache"
         assert "immutable" in browser.http.get(asset("privet.css")).headers["cache-control"]
         form = asked.headers["location"]
-        before = browser.http.cookies["privet_house"]
+        (name,) = browser.http.cookies
+        before = browser.http.cookies[name]
         browser.post("/house/sign-in", form, 401, token="wrong")
         signed = browser.post("/house/sign-in", form, token=TOKEN)
         assert signed.headers["location"] == "/house/jobs"
         assert {"HttpOnly", "SameSite=strict"} <= set(signed.headers["set-cookie"].split("; "))
-        assert browser.http.cookies["privet_house"] != before
+        assert browser.http.cookies[name] != before
         assert "Jobs" in browser.get("/house/jobs")
         assert httpx.get(f"{url}/status", cookies=dict(browser.http.cookies)).status_code == 401
         browser.post("/house/sign-out", "/house/jobs")
