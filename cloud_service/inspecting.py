@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from cloud_service.places import Folder
+from cloud_service.places import PLACES, Folder
+from machine.arguments import Markdown, settings_report
 from shared.reports import Report
 
 _ANSWER_SECONDS = 4.0
@@ -20,19 +19,12 @@ def add_to(app: typer.Typer) -> None:
 
 def show_settings(
     folder: Folder,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Every setting there is, explained, as a table in Markdown.")
-    ] = False,
+    markdown: Markdown = False,
 ) -> Report:
     """What is in force, and where each value comes from; secrets are hidden."""
-    from cloud_service.places import PLACES
     from cloud_service.settings import all_settings, effective_settings
-    from shared.configuring import report_of, table_of
 
-    if markdown:
-        known = all_settings()
-        return Report({"settings": [one.path for one in known]}, table_of(known, PLACES.prefix))
-    return report_of(effective_settings(folder))
+    return settings_report(PLACES, all_settings(), lambda: effective_settings(folder), markdown=markdown)
 
 
 def health(folder: Folder) -> Report:

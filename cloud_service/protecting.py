@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from cloud_service.places import Folder
-from shared.errors import InputError
+from machine.arguments import NewKeyFile, RemoveKey, check_key
 from shared.reports import Report
 
 UNPROTECTED = (
@@ -23,26 +20,14 @@ def add_to(app: typer.Typer) -> None:
 
 def protect(
     folder: Folder,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key-file",
-            help="A file outside of the folder with 32 bytes (openssl rand -base64 32) or a passphrase. Of a folder "
-            "that is encrypted already it becomes the new key.",
-        ),
-    ] = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Decrypt the folder, by the key that is at hand.")
-    ] = False,
+    key_file: NewKeyFile = None,
+    remove: RemoveKey = False,
 ) -> Report:
     """Encrypt the private keys of a cloud's folder. Restart every replica with the key afterwards."""
     from cloud_service.protection import KEY_FILE
     from cloud_service.service import folder as folders
 
-    if (key_file is None) != remove:
-        raise InputError(
-            "expected a key file, or --remove", where="--key-file", remedy="Give one of the two."
-        )
+    check_key(key_file, remove=remove)
     if key_file is None:
         folders.unprotect(folder)
         return Report(

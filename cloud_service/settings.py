@@ -119,13 +119,7 @@ class ReplicaSettings(BaseModel):
 class Settings(FileSettings):
     """How this cloud runs. Sizes in bytes, times in seconds."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PLACES.prefix,
-        env_nested_delimiter="__",
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-    )
+    model_config = SettingsConfigDict(env_prefix=PLACES.prefix)
 
     folder: Path
     """Of its keys and, by default, its database; an argument of every command."""

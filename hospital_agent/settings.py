@@ -168,13 +168,7 @@ class TelemetrySection(BaseModel):
 class AgentSettings(FileSettings):
     """All settings of one agent."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PLACES.prefix,
-        env_nested_delimiter="__",
-        extra="forbid",
-        frozen=True,
-        use_attribute_docstrings=True,
-    )
+    model_config = SettingsConfigDict(env_prefix=PLACES.prefix)
 
     id: Annotated[str, Field(pattern=ID_PATTERN)]
     """This hospital's name in the federation: 1 to 64 of a-z, 0-9 and -."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, SettingsError
 
 from machine.places import Places
 from shared.configuring import (
@@ -31,7 +31,11 @@ from shared.errors import InputError
 
 
 class FileSettings(BaseSettings):
-    """A model of settings that a program has read from its files."""
+    """A model of settings that a program has read from its files; it gives the prefix of its variables."""
+
+    model_config = SettingsConfigDict(
+        env_nested_delimiter="__", extra="forbid", frozen=True, use_attribute_docstrings=True
+    )
 
     @classmethod
     def settings_customise_sources(

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from hospital_agent.commands.arguments import Folder
+from hospital_agent.places import PLACES
+from machine.arguments import Markdown, settings_report
 from shared.errors import TemporaryError
 from shared.reports import Report
 
 
 def show_settings(
     folder: Folder,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Every setting there is, explained, as a table in Markdown.")
-    ] = False,
+    markdown: Markdown = False,
 ) -> Report:
     """What is in force, and where each value comes from; secrets are hidden."""
-    from hospital_agent.places import PLACES
     from hospital_agent.settings import all_settings, effective_settings
-    from shared.configuring import report_of, table_of
 
-    if markdown:
-        known = all_settings()
-        return Report({"settings": [one.path for one in known]}, table_of(known, PLACES.prefix))
-    return report_of(effective_settings(folder))
+    return settings_report(PLACES, all_settings(), lambda: effective_settings(folder), markdown=markdown)
 
 
 def health(folder: Folder) -> Report:

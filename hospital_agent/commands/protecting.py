@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hospital_agent.commands.arguments import Folder, JobPrefix
+from machine.arguments import NewKeyFile, RemoveKey, check_key
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -22,27 +23,15 @@ UNPROTECTED = (
 
 def protect(
     folder: Folder,
-    key_file: Annotated[
-        Path | None,
-        typer.Option(
-            "--key-file",
-            help="A file outside of the folder with 32 bytes (openssl rand -base64 32) or a passphrase. Of a folder "
-            "that is encrypted already it becomes the new key.",
-        ),
-    ] = None,
-    remove: Annotated[
-        bool, typer.Option("--remove", help="Decrypt the folder, by the key that is at hand.")
-    ] = False,
+    key_file: NewKeyFile = None,
+    remove: RemoveKey = False,
 ) -> Report:
     """Encrypt the private files of an agent that does not run: keys, running jobs, records frozen for them, classes."""
     from hospital_agent.daemon.lock import locked
     from hospital_agent.protection import KEY_FILE, Protection
     from hospital_agent.settings import load_settings
 
-    if (key_file is None) != remove:
-        raise InputError(
-            "expected a key file, or --remove", where="--key-file", remedy="Give one of the two."
-        )
+    check_key(key_file, remove=remove)
     load_settings(folder)
     with locked(folder):
         before = Protection.of(folder)
