@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cloud_service.places import Folder
+from machine.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 
@@ -42,7 +43,7 @@ def ledger(
         found = services.ledgers.of_job(services.jobs.named(job))
     text = ledger_text(found.forecast, found.fact)
     if html is not None:
-        _write(html, ledger_page(found.to_json(), keeper="the cloud").encode())
+        write_new(html, ledger_page(found.to_json(), keeper="the cloud").encode())
         text += f"\nThe page is in {html}."
     return Report(found.to_json(), text)
 
@@ -62,8 +63,8 @@ def dossier(
         document = services.dossiers.of_study(study)
     out.mkdir(parents=True, exist_ok=True)
     data, page = out / f"{study}.json", out / f"{study}.html"
-    _write(data, json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n")
-    _write(page, dossier_page(document).encode())
+    write_new(data, json.dumps(document, ensure_ascii=False, indent=2).encode() + b"\n")
+    write_new(page, dossier_page(document).encode())
     return Report(
         {"json": str(data), "html": str(page), "jobs": len(document["jobs"])},
         f"The dossier of {study} is in {data} and {page}.",
@@ -110,7 +111,7 @@ def export_audit(
             job = services.jobs.named(job)
             lines = audits.of_job(job)
         content = b"".join(lines)
-    _write(out, content)
+    write_new(out, content)
     what = "people" if people else "administrative acts" if job is None else f"job {job}"
     return Report(
         {"file": str(out), "job": job}, f"The log of {what} is in {out}.\nNext: privet audit verify {out}"
@@ -133,11 +134,3 @@ def _services(folder: Path) -> Iterator[Services]:
         ) from None
     finally:
         services.database.dispose()
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except FileExistsError:
-        raise InputError("the file is there already", where=str(path), remedy="Name a new one.") from None
