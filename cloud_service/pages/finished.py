@@ -9,9 +9,11 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Response
 
+from cloud_service.api.quality import quality_of
 from cloud_service.pages.faults import page_router
-from cloud_service.pages.finished_frame import grows_a_known_tree, show
+from cloud_service.pages.finished_frame import evaluates, grows_a_known_tree, show
 from cloud_service.pages.frame import Page, page_may
+from cloud_service.pages.quality_view import quality_view
 from cloud_service.pages.wording import BAD, GOOD, WAIT, JobLine, Word, job_line
 from cloud_service.service.permissions import PERMISSIONS, Permission, Role
 from cloud_service.service.refusals import UnknownThingError
@@ -46,11 +48,13 @@ def result(page: Reader, job_id: str) -> Response:
 
 @router.get("/jobs/{job_id}/evaluation")
 def evaluation(page: Reader, job_id: str) -> Response:
-    """The jobs that held records against the tree, and where their figures are: never at the cloud."""
-    page.services.results.result(job_id)  # only a job that is done has one
-    stored = page.services.jobs.get(job_id)
+    """How good the tree is, as far as the study publishes it, and the jobs that held records against it."""
+    stored = page.services.results.finished(job_id)
+    if evaluates(stored):
+        return _own_evaluation(page, stored)
     if not grows_a_known_tree(stored):
         raise UnknownThingError("this job has no tree that records could be held against")
+    found = quality_of(page.services, stored, page.caller.hospital).evaluations
     return show(
         page,
         "finished_evaluation.html",
@@ -58,6 +62,20 @@ def evaluation(page: Reader, job_id: str) -> Response:
         "evaluation",
         manifest=stored.job.manifest,
         lines=_evaluations(page, stored),
+        views=[quality_view(each) for each in found],
+    )
+
+
+def _own_evaluation(page: Page, stored: StoredJob) -> Response:
+    """The figures of a job that itself held records against a tree."""
+    (found,) = quality_of(page.services, stored, page.caller.hospital).evaluations
+    return show(
+        page,
+        "finished_judged.html",
+        stored,
+        "evaluation",
+        manifest=stored.job.manifest,
+        view=quality_view(found),
     )
 
 

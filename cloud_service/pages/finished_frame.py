@@ -27,7 +27,7 @@ TABS: Final = (
     Tab("result", Permission.RESULTS_READ),
     Tab("tree", Permission.TREES_READ, needs_tree=True),
     Tab("rules", Permission.TREES_READ, needs_tree=True),
-    Tab("importance", Permission.TREES_READ, needs_tree=True),
+    Tab("importance", Permission.RESULTS_READ),
     Tab("evaluation", Permission.RESULTS_READ),
     Tab("downloads", Permission.TREES_READ, needs_tree=True),
     Tab("compare", Permission.TREES_READ, needs_tree=True),
@@ -55,11 +55,27 @@ def _is_shown(tab: Tab, page: Page, stored: StoredJob) -> bool:
     is_done = stored.job.state is CloudState.DONE
     if tab.needs_tree and not (is_done and stored.job.manifest.publish_tree):
         return False
-    if tab.name in ("result", "evaluation") and not is_done:
+    if tab.name in ("result", "importance", "evaluation") and not is_done:
         return False
-    if tab.name == "evaluation" and not grows_a_known_tree(stored):
+    if tab.name == "importance" and not _has_importance(page, stored):
+        return False
+    if tab.name == "evaluation" and not (grows_a_known_tree(stored) or evaluates(stored)):
         return False
     return page.may(tab.permission)
+
+
+def _has_importance(page: Page, stored: StoredJob) -> bool:
+    """Whether the study publishes figures of it, or a tree from whose form something follows for who may read trees."""
+    found = page.services.quality.of_job(stored)
+    return found.kind == "importance" or (
+        stored.job.manifest.publish_tree and page.may(Permission.TREES_READ)
+    )
+
+
+def evaluates(stored: StoredJob) -> bool:
+    """Whether it held records against a tree."""
+    tally = stored.job.manifest.tally
+    return tally is not None and tally.kind == "evaluation"
 
 
 def grows_a_known_tree(stored: StoredJob) -> bool:

@@ -11,9 +11,11 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Response
 
+from cloud_service.api.quality import quality_of
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import show
 from cloud_service.pages.frame import Page, page_may
+from cloud_service.pages.quality_view import QualityView, importance_view, quality_view
 from cloud_service.pages.wording import JobLine, job_line
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
@@ -24,12 +26,13 @@ from shared.export.subject import Origin, Subject
 from shared.ids import HEX_16_PATTERN
 from shared.protocol.states import CloudState
 from shared.web.tree_compare import compare
-from shared.web.tree_shape import asked_attributes
+from shared.web.tree_shape import Asked, asked_attributes
 from shared.web.tree_view import TreeView, places_to
 from shared.wire.base import MAX_INTEGER
 
 router = page_router()
 Reader = Annotated[Page, Depends(page_may(Permission.TREES_READ))]
+ResultsReader = Annotated[Page, Depends(page_may(Permission.RESULTS_READ))]
 RULES_SHOWN: Final = 500
 _COMPARED: Final = 30
 PARTINGS_SHOWN: Final = 200
@@ -43,7 +46,23 @@ def tree(
     stored = page.services.jobs.get(job_id)
     subject = _subject(page, stored)
     lit = () if light is None else places_to(subject, light)
-    return show(page, "finished_tree.html", stored, "tree", view=TreeView(subject), lit=lit)
+    return show(
+        page,
+        "finished_tree.html",
+        stored,
+        "tree",
+        view=TreeView(subject),
+        lit=lit,
+        judged=_judged(page, stored),
+    )
+
+
+def _judged(page: Page, stored: StoredJob) -> QualityView | None:
+    """The newest evaluation of the tree whose figures are published."""
+    if not page.may(Permission.RESULTS_READ):
+        return None
+    found = quality_of(page.services, stored, page.caller.hospital).evaluations
+    return next((quality_view(each) for each in found if each.state == "published"), None)
 
 
 @router.get("/jobs/{job_id}/rules")
@@ -57,13 +76,32 @@ def rules(page: Reader, job_id: str) -> Response:
 
 
 @router.get("/jobs/{job_id}/importance")
-def importance(page: Reader, job_id: str) -> Response:
-    """Which attributes the tree asks, and where; what they gained follows from counts, which are not here."""
-    stored = page.services.jobs.get(job_id)
-    subject = _subject(page, stored)
-    asked = asked_attributes(subject)
-    left = len(subject.schema.attributes) - len(asked)
-    return show(page, "finished_importance.html", stored, "importance", asked=asked, left=left)
+def importance(page: ResultsReader, job_id: str) -> Response:
+    """How much each attribute told, where the study publishes it; and where a published tree asks which.
+
+    Figures are results; the form of a tree is for who may read trees.
+    """
+    stored = page.services.results.finished(job_id)
+    found = quality_of(page.services, stored, page.caller.hospital).importance
+    view = None if found is None or found.state in ("none", "kept") else importance_view(found)
+    with_tree = stored.job.manifest.publish_tree and page.may(Permission.TREES_READ)
+    asked: tuple[Asked, ...] = ()
+    left = 0
+    if view is None or with_tree:
+        page.caller.require(Permission.TREES_READ)
+        subject = _subject(page, stored)
+        asked = asked_attributes(subject)
+        left = len(subject.schema.attributes) - len(asked)
+    return show(
+        page,
+        "finished_importance.html",
+        stored,
+        "importance",
+        view=view,
+        has_form=view is None or with_tree,
+        asked=asked,
+        left=left,
+    )
 
 
 @router.get("/jobs/{job_id}/downloads")
