@@ -125,13 +125,13 @@ def _fold_mates(jobs: Jobs, job: str) -> list[str]:
     parted = own.job.manifest.selection
     if parted is None:
         raise InputError("that job held nothing out, so there are no folds", where="--all-folds")
-    alike = {"seed": parted.seed, "parts": parted.parts, "use": "train"}
+    alike = {"seed": parted.seed, "parts": parted.parts, "hash": parted.hash, "use": "train"}
     found: dict[int, str] = {}
     before: str | None = None
     while page := jobs.page(study=own.study, state=CloudState.DONE, before=before, limit=_PAGE):
         for stored in page:
             held = stored.job.manifest.selection
-            fits = held is not None and held.model_dump(include=set(alike)) == alike
+            fits = held is not None and {name: getattr(held, name) for name in alike} == alike
             if fits and held is not None and stored.job.manifest.tally is None:
                 found.setdefault(held.first, stored.job.manifest.job)
         before = page[-1].job.manifest.job

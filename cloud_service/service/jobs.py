@@ -16,6 +16,7 @@ from cloud_service.service.federation import Membership
 from cloud_service.service.folder import CloudKeyPair
 from cloud_service.service.inviting import Invitations
 from cloud_service.service.key_modes import key_rules
+from cloud_service.service.parting import with_hash
 from cloud_service.service.planning import JobPlan, secret_spec, weights_of
 from cloud_service.service.quotas import Quotas
 from cloud_service.service.recording import Recorder
@@ -148,6 +149,9 @@ class Jobs:
         invitations = Invitations(self.membership, now + plan.deadlines.invite_seconds)
         certificates = invitations.choose(connection, plan, None if terms is None else terms.candidates)
         self.quotas.check_jobs(connection, certificates)
+        if plan.selection is not None:
+            parted = with_hash(connection, study.id, changes["selection"], certificates)
+            changes = {**changes, "selection": parted}
         manifest = self._manifest(study, plan, sorted(certificates), now, terms, changes)
         self._check_size(manifest)
         return _Planned(manifest, certificates)

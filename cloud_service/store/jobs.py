@@ -18,8 +18,10 @@ from shared.ids import AgentId, JobId, StudyId
 from shared.protocol.envelopes import Chain
 from shared.protocol.job import Job, Member
 from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
+from shared.wire.base import canonical_json
 from shared.wire.manifest import Manifest
 from shared.wire.rounds import Prompt
+from shared.wire.tally import SelectionSpec
 
 _JOBS: Final = table_of(JobRow)
 _MEMBERS: Final = table_of(JobMember)
@@ -37,6 +39,9 @@ _SEATS: Final = (
 _SEAT: Final = _SEATS.where(_M.agent == bindparam("agent"))
 _LIVING_MANIFESTS: Final = select(_J.manifest).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES])
+)
+_STUDY_MANIFESTS: Final = (
+    select(_J.manifest).where(_J.study == bindparam("study")).order_by(_J.created.desc(), _J.id.desc())
 )
 _OVERDUE: Final = select(_J.id).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
@@ -142,6 +147,14 @@ def overdue(connection: Connection, now: int) -> list[JobId]:
 def living_manifests(connection: Connection) -> list[Manifest]:
     """The manifests of all jobs that are not over."""
     return [_manifest(raw) for raw in connection.scalars(_LIVING_MANIFESTS)]
+
+
+def parted_by(connection: Connection, study: str, seed: str) -> list[SelectionSpec]:
+    """The selections of a study's jobs that name this seed, of the newest job first."""
+    named = canonical_json(seed)
+    raws = connection.scalars(_STUDY_MANIFESTS, {"study": study})
+    found = [_manifest(raw).selection for raw in raws if named in raw]
+    return [selection for selection in found if selection is not None and selection.seed == seed]
 
 
 def complete_rounds(connection: Connection) -> list[JobId]:

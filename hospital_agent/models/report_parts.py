@@ -31,14 +31,15 @@ def fold_matrices(model: Model, results: Iterable[TallyResult], shelf: Shelf) ->
     Raises: InputError: another study or other classes, records that their tree was grown on, or a part judged twice.
     """
     matrices: list[Confusion] = []
-    seen: set[tuple[str, int, int]] = set()
+    seen: set[tuple[str, str | None, int, int]] = set()
     for result in results:
         grown = _grown(model, result, shelf)
         selection = result.manifest.selection
         if selection is None or _on(grown, result) != "held-out":
             raise _refused(result, "its tree was grown on some of the records that it judged")
-        parts = {(selection.seed, selection.parts, part) for part in parts_of(selection, selection.parts)}
-        if parts & seen or len({(seed, count) for seed, count, _ in parts | seen}) > 1:
+        division = (selection.seed, selection.hash, selection.parts)
+        parts = {(*division, part) for part in parts_of(selection, selection.parts)}
+        if parts & seen or len({one[:3] for one in parts | seen}) > 1:
             raise _refused(result, "the folds do not divide the records: one part twice, or two divisions")
         seen |= parts
         table = leaf_table(grown.shown_tree, model.schema.classes, result.places(grown.shown_tree))

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, Literal
 
-HASH: Final = "hmac-sha256"
+HASH: Final[Literal["hmac-sha256"]] = "hmac-sha256"
 CODES_A_WORD: Final = 7
 """Codes of one byte in a word: seven are below 2^56, and engines add them up in 64 bits with a sign."""
 RECORD: Final = "record:"

@@ -81,16 +81,16 @@ def judged_on(
     """Whether judged records were held out of growing. Args: the selections of both jobs, and their hospitals.
 
     They were if the parts of one division do not meet, or if no hospital took part in both. Two divisions by other
-    seeds or numbers of parts mix.
+    seeds, numbers of parts or hashes mix.
     """
     if not grown_at & judged_at:
         return "held-out"
     if grown is None and judged is None:
         return "training" if grown_at == judged_at else "mixed"
-    divisions = {(s.seed, s.parts) for s in (grown, judged) if s is not None}
+    divisions = {(s.seed, s.hash, s.parts) for s in (grown, judged) if s is not None}
     if len(divisions) > 1:
         return "mixed"
-    ((_, parts),) = divisions
+    ((_, _, parts),) = divisions
     used, seen = parts_of(grown, parts), parts_of(judged, parts)
     if not used & seen:
         return "held-out"

@@ -33,6 +33,12 @@ def check_window(agent: str, cloud: str) -> None:
     )
 
 
+def knows_of(version: str, since: tuple[int, int]) -> bool:
+    """Whether a program knows what came with a release. Args: since: its major and minor number."""
+    found = _parsed(version)
+    return found is not None and found >= since
+
+
 def _parsed(version: str) -> tuple[int, int] | None:
     found = _NUMBER.match(version)
     return None if found is None else (int(found[1]), int(found[2]))

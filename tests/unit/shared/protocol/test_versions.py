@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared.errors import PeerError
-from shared.protocol.versions import check_window
+from shared.protocol.versions import check_window, knows_of
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,12 @@ def test_neighbours_work_together(agent: str, cloud: str) -> None:
 def test_others_are_told_who_must_be_upgraded(agent: str, cloud: str, who: str) -> None:
     with pytest.raises(PeerError, match=f"upgrade the {who}"):
         check_window(agent, cloud)
+
+
+def test_what_came_with_a_release_is_known_from_then_on() -> None:
+    known = [knows_of(version, (0, 4)) for version in ("0.4.0", "0.4.0rc1", "0.10.1", "1.0.0")]
+    assert known == [True] * 4
+    assert [knows_of(version, (0, 4)) for version in ("0.3.9", "0.3", "", "none")] == [False] * 4
 
 
 @pytest.mark.parametrize("version", ["", "two", "1", "0.x"])
