@@ -158,7 +158,9 @@ def drift(
         from hospital_agent.models.names import Names
 
         held = desk.find(model).model.id
-        Names(folder, time.time).count_since(held, int(time.time()))
+        # Later than what stands, though it began within this second: else nothing would begin anew.
+        moment = max(int(time.time()), desk.drift(held)["since"] + 1)
+        Names(folder, time.time).count_since(held, moment)
         _record(folder, "drift_restarted", model=held)
     found = desk.drift(model, begin)
     gauges = [found["classes"], *found["attributes"]]

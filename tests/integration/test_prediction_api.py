@@ -142,7 +142,9 @@ def test_versions_are_changed_by_command_and_a_running_server_heeds_it(
         assert local.get("/v1/models/ward/card").json()["intended_use"] == "For teaching."
         assert command("card", "ward")["described"]
         assert local.get("/v1/models/ward/drift").json()["records"] > 0
-        assert command("drift", "ward", "--restart")["records"] == 0
+        begun_anew = command("drift", "ward", "--restart")
+        assert begun_anew["records"] == 0
+        assert command("drift", "ward", "--restart")["since"] > begun_anew["since"]  # within the same second
     log = agent(capsys, "predictions", "log", folder, "--last", "3")["predictions"]
     assert [entry["model"] for entry in log][-2:] == [second, first]
     assert {entry["caller"] for entry in log} == {"this machine"}
