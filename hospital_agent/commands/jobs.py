@@ -130,27 +130,13 @@ def decline(
 def forget(folder: Folder, job: JobPrefix) -> Report:
     """Remove a job that is over from the journal. Its model and its place in the difference rule stay."""
     from hospital_agent.journal import Journal
+    from hospital_agent.people.forgetting import forget_job
     from hospital_agent.settings import load_settings
 
     load_settings(folder)
     with Journal.open(folder) as journal:
         entry = journal.find(job)
-        if not entry.is_over:
-            raise InputError(
-                f"the job is {entry.status.value}",
-                where=f"job {entry.job}",
-                remedy="Only a job that is over can be forgotten; decline an offer first.",
-            )
-        with journal.transaction():
-            if entry.job in journal.waiting_types():
-                raise InputError(
-                    "this hospital's last message about the job has not reached the cloud, and others wait for it",
-                    where=f"job {entry.job}",
-                    remedy="Let the agent run until it has; then forget the job.",
-                )
-            journal.forget(entry.job)
-            journal.record("forgotten", job=entry.job)
-        journal.empty_log()
+        forget_job(journal, entry)
     return Report({"job": entry.job, "forgotten": True}, f"Job {entry.job} is forgotten.")
 
 

@@ -127,7 +127,7 @@ def withdraw(
 ) -> Report:
     """End this hospital's part in a study: running jobs end, later ones are declined. Approve it again to undo."""
     from hospital_agent.journal import studies as kept
-    from hospital_agent.people.answering import STAYS
+    from shared.texts import text
 
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
@@ -138,8 +138,8 @@ def withdraw(
                 remedy=f"Before an approval: privet agent studies decline {folder} {entry.study}.",
             )
         if not yes:
-            _confirm([STAYS, f"Withdraw from study {entry.study}?"])
-        return _said(folder, desk.answer(entry, "withdraw", code.value, reason), STAYS)
+            _confirm([text("answering.stays"), f"Withdraw from study {entry.study}?"])
+        return _said(folder, desk.answer(entry, "withdraw", code.value, reason), text("answering.stays"))
 
 
 def consent(
@@ -156,18 +156,18 @@ def consent(
 ) -> Report:
     """Allow results with and without this hospital over the same records, which together tell of its own records."""
     from hospital_agent.journal import studies as kept
-    from hospital_agent.people.answering import CONSENT_MEANING
+    from hospital_agent.people.answering import read_hash
+    from shared.texts import text
 
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
-        without = entry.sha256 if other is None else _hash(other)
+        without = entry.sha256 if other is None else read_hash(other)
+        meaning = text("answering.consent")
         if not yes:
-            _confirm(
-                [CONSENT_MEANING, f"Consent, for study {entry.study} and document {without[:_SHORT]}...?"]
-            )
+            _confirm([meaning, f"Consent, for study {entry.study} and document {without[:_SHORT]}...?"])
         desk.consent(entry, without)
     document = {"study": entry.study, "with_sha256": entry.sha256, "without_sha256": without}
-    return Report(document, f"Consent for study {entry.study} is signed. {_when(folder)}\n{CONSENT_MEANING}")
+    return Report(document, f"Consent for study {entry.study} is signed. {_when(folder)}\n{meaning}")
 
 
 @contextmanager
@@ -200,17 +200,6 @@ def _confirm(paragraphs: list[str]) -> None:
         typer.echo(f"{text}\n", err=True)
     if not typer.confirm(question, err=True):
         raise InputError("not confirmed, so nothing was said", remedy="Run the command again.")
-
-
-def _hash(text: str) -> str:
-    digits = "".join(text.split()).lower()
-    if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
-        raise InputError(
-            "a document's hash has 64 hexadecimal digits",
-            where="--other",
-            remedy="The coordinator sees it by `privet cloud study show`.",
-        )
-    return digits
 
 
 def _document_of(entry: StudyEntry) -> dict[str, Any]:

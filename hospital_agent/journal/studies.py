@@ -193,11 +193,16 @@ def answer(journal: Journal, seen: StudyEntry, changed: StudyEntry, raw: bytes, 
         )
 
 
-def consent(journal: Journal, entry: StudyEntry, without_sha256: str, raw: bytes) -> None:
-    """A person's consent to a difference, with the signed bytes for the cloud."""
+def consent(
+    journal: Journal, entry: StudyEntry, without_sha256: str, raw: bytes, *, person: str = ""
+) -> None:
+    """A person's consent to a difference, with the signed bytes for the cloud. Args: person: for the own log alone."""
+    said_by = {"person": person} if person else {}
     with journal.transaction():
         _send(journal, entry.study, WordKind.CONSENT, raw)
-        journal.record("consented", study=entry.study, sha256=entry.sha256, without=without_sha256)
+        journal.record(
+            "consented", study=entry.study, sha256=entry.sha256, without=without_sha256, **said_by
+        )
 
 
 def words_to_send(journal: Journal) -> list[Word]:

@@ -33,9 +33,10 @@ class Step:
 def values_of(**chosen: Any) -> dict[str, Any]:
     """The values of `confirm.html`: `facts` (term, words), `warnings`, `choices` of a model, `share`, `name` to type.
 
-    `words`: of this hospital on a model's use, None where they are not asked for.
+    `words`: of this hospital on a model's use, None where they are not asked for. `other`: ask for a document's hash.
     """
-    return {"facts": [], "warnings": [], "choices": [], "share": "", "name": None, "words": None} | chosen
+    none: dict[str, Any] = {"facts": [], "warnings": [], "choices": [], "share": "", "name": None}
+    return none | {"words": None, "other": False} | chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hospital_agent.pages import (
     asked,
+    consenting,
+    forgetting,
     home,
     jobs,
     messages,
@@ -34,7 +36,10 @@ from machine.browsers import Assets
 from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
-_SUBJECTS: Final = (home, studies, jobs, messages, models, model_acts, names, trying, asked, own_records, rules)
+_SUBJECTS: Final = (
+    home, consenting, studies, forgetting, jobs, messages, models, model_acts, names, trying, asked, own_records, rules
+)  # fmt: skip
+"""In this order: an address that is spelled out goes before one that leaves a word open."""
 
 
 @dataclass(frozen=True, slots=True)

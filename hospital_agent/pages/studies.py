@@ -13,11 +13,12 @@ from starlette.responses import RedirectResponse, Response
 from hospital_agent.journal import studies as kept
 from hospital_agent.journal.studies import StudyEntry, StudyState
 from hospital_agent.pages.background import Background
+from hospital_agent.pages.consenting import may_consent
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.pages.stewarding import WrongStewardError, speaking_of, why_not
-from hospital_agent.people.answering import REASON_CHARACTERS, STAYS, check_open, study_answers, takes_jobs
+from hospital_agent.people.answering import REASON_CHARACTERS, check_open, study_answers, takes_jobs
 from hospital_agent.people.narrowing import narrower
 from shared.errors import InputError
 from shared.protocol.plain_words import words_of
@@ -82,6 +83,7 @@ def add(pages: FastAPI, house: House) -> None:
             narrower=_narrower(house, entry),
             said=said,
             actions=_actions(entry, house.clock()),
+            may_consent=may_consent(entry, house.clock()),
             why_not=why_not(house),
             folder=house.folder,
             check=check,
@@ -140,7 +142,7 @@ def _confirm(
         document=entry.document,
         action=action,
         fit=_fit(entry, checks) if action == "approve" else "",
-        stays=STAYS,
+        stays=text("answering.stays"),
         narrower=_narrower(house, entry) if action == "approve" else [],
         codes=_CODES,
         most=REASON_CHARACTERS,

@@ -23,16 +23,6 @@ from shared.wire.consent import Consent
 from shared.wire.study import AnswerWord, ReasonCode, StudyAnswer
 
 REASON_CHARACTERS: Final = 200
-STAYS: Final = (
-    "Running jobs of the study end for all hospitals, and this one takes part in no later job of it. Trees that were "
-    "grown stay with the hospitals that have them, and counts that were seen stay known."
-)
-CONSENT_MEANING: Final = (
-    "Who sees a result with this hospital and one without it over the same records can subtract one from the other: of "
-    "sums that gives this hospital's own counts in every node that both asked about, small ones included, and of trees "
-    "it may give values of single records. A consent lets other hospitals' agents take part in such a pair of jobs. It "
-    "cannot be taken back."
-)
 _STATES: Final = {"approve": "approved", "decline": "declined", "withdraw": "withdrawn"}
 
 
@@ -79,8 +69,8 @@ class StudyAnswers:
         kept.answer(self.journal, entry, changed, raw, person=person)
         return changed
 
-    def consent(self, entry: StudyEntry, without_sha256: str) -> None:
-        """Sign and journal a consent. Raises: InputError: this agent has not joined."""
+    def consent(self, entry: StudyEntry, without_sha256: str, *, person: str = "") -> None:
+        """Sign and journal a consent. Args: person: for the own log. Raises: InputError: this agent has not joined."""
         certificate = self.keyring.certificate
         if certificate is None:
             raise InputError("this agent has no certificate yet", remedy="Join first: privet agent join DIR.")
@@ -91,7 +81,19 @@ class StudyAnswers:
             time=int(time.time()),
         )
         signed = sign_consent(given, self.keyring.identity, certificate.der)
-        kept.consent(self.journal, entry, without_sha256, signed.canonical())
+        kept.consent(self.journal, entry, without_sha256, signed.canonical(), person=person)
+
+
+def read_hash(text: str) -> str:
+    """The hash of a study's document, however it is spaced. Raises: InputError: no 64 hexadecimal digits."""
+    digits = "".join(text.split()).lower()
+    if len(digits) != 64 or set(digits) - set("0123456789abcdef"):
+        raise InputError(
+            "a document's hash has 64 hexadecimal digits",
+            where="--other",
+            remedy="The coordinator sees it by `privet cloud study show`.",
+        )
+    return digits
 
 
 @contextmanager

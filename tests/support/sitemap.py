@@ -127,7 +127,9 @@ HOUSE: Final[Mapping[str, Kind]] = {
     "/house/studies/{study}/{action}": _visit(
         "/house/studies/{study}/approve", "/house/studies/{study}/decline"
     ),
+    "/house/studies/{study}/consent": _visit("/house/studies/{study}/consent"),
     "/house/jobs": _visit("/house/jobs"),
+    "/house/jobs/{job}/forget": _visit("/house/jobs/{job}/forget"),
     "/house/jobs/{job}": _visit("/house/jobs/{job}", "/house/jobs/{waiting}"),
     "/house/jobs/{job}/now": PART,
     "/house/jobs/{job}/files/{name}": FILE,
