@@ -14,7 +14,14 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from shared.contract.fhir import USUAL
-from shared.contract.fhir_resources import Gathered, Json, has_more, of_one_patient, resources_in
+from shared.contract.fhir_resources import (
+    Gathered,
+    Json,
+    has_more,
+    of_one_patient,
+    owner_of,
+    resources_in,
+)
 from shared.contract.fhir_values import parts_of
 from shared.wire.fhir_mapping import FhirMapping, MappedAttribute
 
@@ -108,9 +115,13 @@ class Basket:
         self.found += [pair for pair in found if pair[0]["resourceType"] != "OperationOutcome"]
 
     def gathered(self, patient: str, further: Iterable[Json] = ()) -> Gathered:
-        """All of it, of this patient. Args: further: what must be theirs too. Raises: InputError: it is not."""
+        """All of it, of this patient.
+
+        Args: further: drafts of orders, which must be theirs too where they say whose they are.
+        Raises: InputError: it is another's, or does not say whose it is.
+        """
         resources = of_one_patient(self.found, patient)
-        of_one_patient([(one, "") for one in further], patient)
+        of_one_patient([(one, "") for one in further if owner_of(one)], patient)
         return Gathered(tuple(resources), frozenset(self.partial))
 
 

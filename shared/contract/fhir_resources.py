@@ -96,7 +96,8 @@ def has_more(document: object) -> bool:
 def of_one_patient(found: Iterable[tuple[Json, str]], expected: str = "") -> list[Json]:
     """Those resources, checked to be of one patient. Args: expected: that patient's logical id, where it is known.
 
-    A resource that names nobody is that patient's only where one was asked for by id, or where it stands alone.
+    A resource that names nobody is that patient's only where it stands alone and no patient is expected: what a server
+    finds by patient names that patient.
     Raises: InputError: they are of two patients, of another than the one expected, or of nobody knows whom. Says
         nothing of who they are.
     """
@@ -104,11 +105,12 @@ def of_one_patient(found: Iterable[tuple[Json, str]], expected: str = "") -> lis
     aliases = {url: _key_of(one, url) for one, url in pairs if one["resourceType"] == "Patient" and url}
     bases: set[str] = set()
     owners = {f"Patient/{expected}"} if expected else set()
+    must_say = ("Patient", *DATED) if expected else DATED if len(pairs) > 1 else ()
     for one, url in pairs:
         owner = _key_of(one, url) if one["resourceType"] == "Patient" else _subject_of(one, aliases, bases)
         if owner:
             owners.add(owner)
-        elif not expected and len(pairs) > 1 and one["resourceType"] in DATED:
+        elif one["resourceType"] in must_say:
             raise InputError(
                 f"a resource {one['resourceType']} does not say whose it is",
                 where="the body",

@@ -259,6 +259,9 @@ def test_selected_drafts_count_where_the_mapping_says_so(tmp_path: Path) -> None
     foreign = ward.bundle(ward.DRAFT | {"subject": ward.subject("other")}, kind="collection")
     asked["context"]["draftOrders"] = foreign
     check_outcome(one.client.post(SELECT, json=asked), 422, "more than one patient")
+    nobodys = {name: value for name, value in ward.DRAFT.items() if name != "subject"}
+    asked["context"]["draftOrders"] = ward.bundle(nobodys, kind="collection")
+    assert one.client.post(SELECT, json=asked).status_code == 200
     del asked["context"]["draftOrders"]
     check_outcome(one.client.post(SELECT, json=asked), 400, "draftOrders")
 
@@ -296,6 +299,7 @@ def test_data_that_are_needed_and_not_to_be_had_are_a_412(open_ward: Ward) -> No
     check_outcome(open_ward.ask(prefetch=sent, **authorised), 412, "does not fetch")
 
 
+NOBODYS = ward.bundle({name: value for name, value in ward.LUMBAR.items() if name != "subject"})
 FOREIGN = ward.bundle(ward.LUMBAR | {"subject": ward.subject("x")})
 WRONG_UNIT = ward.bundle(ward.PUSHING | {"valueQuantity": {"value": 7777, "unit": "mg"}})
 
@@ -312,6 +316,7 @@ WRONG_UNIT = ward.bundle(ward.PUSHING | {"valueQuantity": {"value": 7777, "unit"
         ({"fhirAuthorization": {"access_token": "t", "token_type": "Bearer"}}, 400, "fhirServer"),
         ({"prefetch": ward.prefetch(observations={"a": 1})}, 422, "expected FHIR resources"),
         ({"prefetch": ward.prefetch(observations=FOREIGN)}, 422, "more than one patient"),
+        ({"prefetch": ward.prefetch(observations=NOBODYS)}, 422, "does not say whose it is"),
         ({"prefetch": ward.prefetch(observations=WRONG_UNIT)}, 422, "unit mg"),
     ],
 )  # fmt: skip
