@@ -20,6 +20,7 @@ from shared.errors import ErrorCode, InputError
 from shared.protocol.consenting import SeenRoster, differing_hospital
 from shared.protocol.together import told_together
 from shared.secure_tree.privacy import PrivacyLimit
+from shared.texts import text
 from shared.wire.consent import Consent
 from shared.wire.manifest import MAX_AGENTS, MAX_ATTRIBUTES, Disclosure, Manifest
 
@@ -225,9 +226,7 @@ def tells_of_one(
         return refusal
     return Refusal(
         ErrorCode.POLICY_DIFFERENCE,
-        f"With the results of earlier jobs on the same records, this one would tell of {hospital}'s own records: they "
-        f"follow by adding and subtracting. Run it with the same hospitals as before, or have {hospital} consent "
-        "(privet agent consent).",
+        text("declined.told_together", hospital=hospital),
     )
 
 
@@ -246,9 +245,7 @@ def differs_by_one(
         return None
     return Refusal(
         ErrorCode.POLICY_DIFFERENCE,
-        f"An earlier job on the same records had the same hospitals but for {hospital}: "
-        "the difference of the two results would tell of that hospital's own records. "
-        f"Run it with the same hospitals as before, or have {hospital} consent (privet agent consent).",
+        text("declined.differs", hospital=hospital),
     )
 
 
@@ -270,7 +267,7 @@ def check_memory(policy: Policy, memory_bytes: int, records: int) -> None:
 def _wrong_study(policy: Policy, manifest: Manifest) -> Refusal | None:
     if policy.studies is None or manifest.study in policy.studies:
         return None
-    return Refusal(DECLINED, f"Study {manifest.study} is not among the studies that the policy allows.")
+    return Refusal(DECLINED, text("declined.study", study=manifest.study))
 
 
 def _wrong_profile(policy: Policy, manifest: Manifest, *, synthetic: bool) -> Refusal | None:
@@ -279,9 +276,9 @@ def _wrong_profile(policy: Policy, manifest: Manifest, *, synthetic: bool) -> Re
     missing = [
         name
         for present, name in (
-            (policy.allow_paper_profile, "allow_paper_profile in the policy"),
-            (synthetic, "synthetic in the [data] settings"),
-            (manifest.synthetic, "synthetic in the job's manifest"),
+            (policy.allow_paper_profile, text("declined.lacking.policy")),
+            (synthetic, text("declined.lacking.settings")),
+            (manifest.synthetic, text("declined.lacking.manifest")),
         )
         if not present
     ]
@@ -289,7 +286,7 @@ def _wrong_profile(policy: Policy, manifest: Manifest, *, synthetic: bool) -> Re
         return None
     return Refusal(
         ErrorCode.POLICY_PROFILE,
-        f"Profile paper is for test data only; not switched on: {', '.join(missing)}.",
+        text("declined.paper", missing=", ".join(missing)),
     )
 
 
@@ -300,26 +297,26 @@ def _wrong_parties(policy: Policy, manifest: Manifest, own: str) -> Refusal | No
     if not policy.allow_secret_modes:
         return Refusal(
             ErrorCode.POLICY_PROFILE,
-            "The job works on secret shares of the records; allow_secret_modes in the policy is off.",
+            text("declined.secret"),
         )
     others = set(secret.compute_parties) - {own}
     named = others if policy.compute_parties is None else set(policy.compute_parties)
     strangers = sorted(others - named)
     if strangers:
-        return Refusal(DECLINED, f"The policy does not name {strangers[0]} among its compute_parties.")
+        return Refusal(DECLINED, text("declined.compute_party", party=strangers[0]))
     if own in secret.compute_parties and not policy.may_compute:
-        return Refusal(DECLINED, "The job wants this agent as a compute party; may_compute is off.")
+        return Refusal(DECLINED, text("declined.may_compute"))
     if secret.result == "shared" and not policy.allow_shared_result:
-        return Refusal(DECLINED, "The job keeps its tree shared; allow_shared_result is off.")
+        return Refusal(DECLINED, text("declined.keeps_shared"))
     if secret.asked is not None and not policy.allow_asking:
-        return Refusal(DECLINED, "A hospital asks a shared tree by itself; allow_asking is off.")
+        return Refusal(DECLINED, text("declined.asking"))
     return None
 
 
 def _without_noise(policy: Policy, manifest: Manifest) -> Refusal | None:
     if not policy.require_noise or manifest.is_secret or manifest.noise is not None:
         return None
-    return Refusal(DECLINED, "The job's sums carry no noise; require_noise in the policy is on.")
+    return Refusal(DECLINED, text("declined.no_noise"))
 
 
 def _wrong_tally(policy: Policy, manifest: Manifest) -> Refusal | None:
@@ -327,7 +324,7 @@ def _wrong_tally(policy: Policy, manifest: Manifest) -> Refusal | None:
     if (kind == "evaluation" and not policy.allow_evaluation) or (
         kind == "histogram" and not policy.allow_histogram
     ):
-        return Refusal(DECLINED, f"The job only counts ({kind}); allow_{kind} in the policy is off.")
+        return Refusal(DECLINED, text(f"declined.{kind}"))
     return None
 
 
@@ -337,8 +334,7 @@ def _in_small_groups(policy: Policy, manifest: Manifest) -> Refusal | None:
         return None
     return Refusal(
         DECLINED,
-        f"Missing values of {', '.join(names)} are fractional, so records that lack them are counted apart however few "
-        "they are; allow_fractional in the policy is off.",
+        text("declined.fractional", names=", ".join(names)),
     )
 
 
@@ -348,7 +344,7 @@ def _half_hidden(manifest: Manifest) -> Refusal | None:
         return None
     return Refusal(
         DECLINED,
-        "The job counts on the noise of all hospitals (untrusted 0), though each that looks knows its own part.",
+        text("declined.untrusted"),
     )
 
 
@@ -356,31 +352,35 @@ def _too_small(policy: Policy, manifest: Manifest) -> Refusal | None:
     if manifest.min_hospitals < policy.min_hospitals:
         return Refusal(
             ErrorCode.POLICY_MIN_HOSPITALS,
-            f"The job may run with {manifest.min_hospitals} hospitals; the policy wants {policy.min_hospitals}.",
+            text("declined.min_hospitals", asked=manifest.min_hospitals, floor=policy.min_hospitals),
         )
     for name, asked, floor in (
         ("min_node", manifest.min_node, policy.min_node),
         ("min_child", manifest.min_child, policy.min_child),
     ):
         if asked < floor:
-            return Refusal(DECLINED, f"The job's {name} is {asked}; the policy wants at least {floor}.")
+            return Refusal(DECLINED, text(f"declined.{name}", asked=asked, floor=floor))
     if manifest.max_shrinks > policy.max_shrinks:
         return Refusal(
             DECLINED,
-            f"The job's max_shrinks is {manifest.max_shrinks}; the policy allows {policy.max_shrinks}.",
+            text("declined.max_shrinks", asked=manifest.max_shrinks, limit=policy.max_shrinks),
         )
     return None
 
 
 def _too_open(policy: Policy, manifest: Manifest) -> Refusal | None:
     if policy.max_depth and (manifest.max_depth is None or manifest.max_depth > policy.max_depth):
-        asked = "without limit" if manifest.max_depth is None else str(manifest.max_depth)
-        return Refusal(DECLINED, f"The job's max_depth is {asked}; the policy allows {policy.max_depth}.")
+        asked = text("listed.no_limit") if manifest.max_depth is None else str(manifest.max_depth)
+        return Refusal(DECLINED, text("declined.max_depth", asked=asked, limit=policy.max_depth))
     if _DISCLOSURE_ORDER.index(manifest.disclosure) > _DISCLOSURE_ORDER.index(policy.disclosure):
         return Refusal(
             DECLINED,
-            f"The study's predictions show {manifest.disclosure}; the policy allows {policy.disclosure}.",
+            text(
+                "declined.disclosure",
+                asked=text(f"study.shown.{manifest.disclosure}"),
+                limit=text(f"study.shown.{policy.disclosure}"),
+            ),
         )
     if manifest.publish_tree and not policy.allow_publish_tree:
-        return Refusal(DECLINED, "The study publishes its tree at the cloud; the policy does not allow that.")
+        return Refusal(DECLINED, text("declined.published"))
     return None

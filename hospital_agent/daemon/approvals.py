@@ -15,6 +15,7 @@ from shared.protocol.asking import Earlier, asked_of, too_often, verify_asked
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
 from shared.protocol.polling import MAX_SKEW_SECONDS
+from shared.texts import text
 from shared.wire.manifest import Manifest
 
 
@@ -28,7 +29,7 @@ def study_refusal(office: Office, casework: Casework, manifest: Manifest) -> Ref
     if manifest.study_sha256 is None and entry is None and asked_of(manifest) is None:
         return None
     if entry is None or manifest.study_sha256 not in (None, entry.sha256):
-        return Refusal(DECLINED, f"The cloud has not shown the document of study {manifest.study}.")
+        return Refusal(DECLINED, text("outside.not_shown", study=manifest.study))
     reason = _not_now(entry, int(office.clock()))
     if reason is None:
         asks = asked_of(manifest) is not None
@@ -53,13 +54,13 @@ def ended_by(office: Office, casework: Casework) -> list[str]:
 
 def _not_now(entry: StudyEntry, now: int) -> str | None:
     if entry.answer in REFUSED:
-        word = "declined" if entry.answer is StudyState.DECLINED else "withdrew from"
-        return f"This hospital {word} study {entry.study}."
+        is_declined = entry.answer is StudyState.DECLINED
+        return text("outside.declined_here" if is_declined else "outside.withdrew_here", study=entry.study)
     if entry.closed:
-        return f"Study {entry.study} was closed on {day_of(entry.closed)}."
+        return text("outside.closed", study=entry.study, day=day_of(entry.closed))
     expires = entry.document.expires
     if now > expires + MAX_SKEW_SECONDS:
-        return f"Study {entry.study} ended on {day_of(expires)}."
+        return text("outside.ended", study=entry.study, day=day_of(expires))
     return None
 
 
@@ -68,11 +69,11 @@ def _unasked(office: Office, entry: StudyEntry, casework: Casework, manifest: Ma
     try:
         ask = verify_asked(manifest, office.keyring.hospital_trust())
     except PeerError as error:
-        return f"Nobody is known to have asked this: {error}."
+        return text("outside.nobody_asked", error=error)
     if ask is None:
         return None
     if ask.hospital == office.own and office.questions.claim(ask.question, manifest.job) is None:
-        return "This hospital has not asked this question, or waits for no answer any more."
+        return text("outside.not_asked_here")
     earlier = studies.asked_by(office.journal, entry.study, ask.hospital)
     begun = {one.question for one in earlier}
     for job, case in casework.cases.items():
@@ -95,5 +96,5 @@ def _too_many(_office: Office, entry: StudyEntry, casework: Casework, manifest: 
         if job != manifest.job
     )
     if entry.begun + waiting >= entry.document.max_jobs:
-        return f"Study {entry.study} has had its {entry.document.max_jobs} jobs."
+        return text("outside.jobs_used", study=entry.study, n=entry.document.max_jobs)
     return None

@@ -13,7 +13,7 @@ from hospital_agent.pages.confirming import Desk, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.people.answering import CONSENT_MEANING, read_hash, study_answers, takes_jobs
+from hospital_agent.people.answering import read_hash, study_answers, takes_jobs
 from shared.web.texts import text
 
 
@@ -53,7 +53,7 @@ def _step(house: House, study: str) -> Step:
         command=f"privet agent consent {house.folder} {entry.study}",
         seen=state_of({"document": entry.sha256}),
         active="studies",
-        values=values_of(facts=facts, warnings=[CONSENT_MEANING], other=True),
+        values=values_of(facts=facts, warnings=[text("answering.consent")], other=True),
     )
 
 

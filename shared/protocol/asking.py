@@ -18,6 +18,7 @@ from shared.errors import ErrorCode, PeerError
 from shared.protocol.envelopes import Signer
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.protocol.trust import Trust
+from shared.texts import text
 from shared.wire.asking import Ask, AskingRules, AttestedAsk, SignedAsk
 from shared.wire.base import decode_base64url, encode_base64url
 from shared.wire.manifest import Manifest
@@ -85,20 +86,26 @@ def too_often(rules: AskingRules | None, ask: Ask, created: int, earlier: Iterab
         study, without this one.
     """
     if rules is None:
-        return "The study lets no hospital ask a shared tree by itself."
+        return text("outside.asking_closed")
     known = list(earlier)
     if any(one.question == ask.question for one in known):
-        return "This question has begun a job before."
+        return text("outside.asked_before")
     today = [one for one in known if one.created > created - DAY_SECONDS]
     counted = [
-        (len(today) + 1, rules.questions_per_day, "questions within 24 hours"),
-        (len(known) + 1, rules.questions, "questions"),
-        (ask.records + sum(one.records for one in today), rules.records_per_day, "records within 24 hours"),
-        (ask.records + sum(one.records for one in known), rules.records, "records"),
+        (len(today) + 1, rules.questions_per_day, text("outside.asking_questions")),
+        (len(known) + 1, rules.questions, text("outside.asking_questions_ever")),
+        (
+            ask.records + sum(one.records for one in today),
+            rules.records_per_day,
+            text("outside.asking_records"),
+        ),
+        (ask.records + sum(one.records for one in known), rules.records, text("outside.asking_records_ever")),
     ]
     return next(
         (
-            f"With this question {ask.hospital} would come to {count:,} {what}; the study allows {most:,}."
+            text(
+                "outside.asking_limit", hospital=ask.hospital, count=f"{count:,}", what=what, most=f"{most:,}"
+            )
             for count, most, what in counted
             if count > most
         ),

@@ -19,6 +19,7 @@ from shared.ids import is_valid_id
 from shared.protocol.envelopes import Signer
 from shared.protocol.tallies import schema_asked
 from shared.protocol.trust import Trust
+from shared.texts import text
 from shared.tree.schema import Schema
 from shared.tree.schema_checks import is_plain_line
 from shared.wire.base import WireModel, decode_base64url, encode_base64url
@@ -113,69 +114,76 @@ def outside(document: StudyDocument, manifest: Manifest) -> str | None:
 def _another_study(document: StudyDocument, manifest: Manifest) -> str | None:
     strangers = sorted(set(manifest.invited) - set(document.members))
     wrong = [
-        (manifest.study != document.id, "The job is of another study."),
+        (manifest.study != document.id, text("outside.another_study")),
         (
             manifest.study_sha256 not in (None, document.sha256),
-            "The job names another document of the study.",
+            text("outside.another_document"),
         ),
-        (manifest.question != document.question, "The job asks another question."),
+        (manifest.question != document.question, text("outside.another_question")),
         (
             manifest.schema_ != schema_asked(document.schema_, manifest.tally),
-            "The job has other attributes or classes.",
+            text("outside.other_attributes"),
         ),
         (
             bool(strangers),
-            f"The job invites {strangers[0] if strangers else ''}, who is not a member of the study.",
+            text("outside.stranger", hospital=strangers[0] if strangers else ""),
         ),
         (
             manifest.synthetic and not document.synthetic,
-            "The job calls itself test data, the study does not.",
+            text("outside.synthetic"),
         ),
-        (manifest.created < document.created, "The job is older than the study."),
-        (manifest.created > document.expires, "The study had expired when the job was made."),
+        (manifest.created < document.created, text("outside.older")),
+        (manifest.created > document.expires, text("outside.expired")),
     ]
-    return next((text for broken, text in wrong if broken), None)
+    return next((told for broken, told in wrong if broken), None)
 
 
 def _smaller(document: StudyDocument, manifest: Manifest) -> str | None:
     for name in ("min_hospitals", "min_node", "min_child"):
         asked, floor = getattr(manifest, name), getattr(document, name)
         if asked < floor:
-            return f"The job's {name} is {asked}; the study wants at least {floor}."
+            return text(f"outside.{name}", asked=asked, floor=floor)
     if manifest.max_shrinks > document.max_shrinks:
-        return f"The job's max_shrinks is {manifest.max_shrinks}; the study allows {document.max_shrinks}."
+        return text("outside.max_shrinks", asked=manifest.max_shrinks, limit=document.max_shrinks)
     if document.max_depth is not None and (
         manifest.max_depth is None or manifest.max_depth > document.max_depth
     ):
-        asked = "without limit" if manifest.max_depth is None else str(manifest.max_depth)
-        return f"The job's max_depth is {asked}; the study allows {document.max_depth}."
+        asked = text("listed.no_limit") if manifest.max_depth is None else str(manifest.max_depth)
+        return text("outside.max_depth", asked=asked, limit=document.max_depth)
     return None
 
 
 def _more_open(document: StudyDocument, manifest: Manifest) -> str | None:
     shown = DISCLOSURE_ORDER.index(manifest.disclosure) > DISCLOSURE_ORDER.index(document.disclosure)
     wrong = [
-        (manifest.profile not in document.profiles, f"The study does not allow profile {manifest.profile}."),
+        (manifest.profile not in document.profiles, text("outside.profile", profile=manifest.profile)),
         (
             manifest.criterion not in document.criteria,
-            f"The study does not allow criterion {manifest.criterion}.",
+            text("outside.criterion", criterion=text(f"study.criterion.{manifest.criterion}")),
         ),
         (
             not manifest.is_secret and document.key_mode == "threshold" and manifest.key_mode != "threshold",
-            "The study wants key mode threshold, the job has another.",
+            text("outside.key_mode"),
         ),
-        (shown, f"The job's predictions show {manifest.disclosure}; the study allows {document.disclosure}."),
+        (
+            shown,
+            text(
+                "outside.disclosure",
+                asked=text(f"study.shown.{manifest.disclosure}"),
+                limit=text(f"study.shown.{document.disclosure}"),
+            ),
+        ),
         (
             manifest.publish_tree and not document.publish_tree,
-            "The job publishes its tree, the study does not.",
+            text("outside.published"),
         ),
-        (_less_noise(document, manifest), "The job has less noise than the study wants."),
+        (_less_noise(document, manifest), text("outside.less_noise")),
         (
             manifest.tally is not None and manifest.tally.kind not in (document.tallies or ()),
-            f"The study does not allow jobs that only count ({manifest.tally and manifest.tally.kind}).",
+            text("outside.tally", kind=manifest.tally.kind if manifest.tally else ""),
         ),
     ]
-    return next((text for broken, text in wrong if broken), None)
+    return next((told for broken, told in wrong if broken), None)
 
 
 def _less_noise(document: StudyDocument, manifest: Manifest) -> bool:
@@ -194,25 +202,24 @@ def _other_parties(document: StudyDocument, manifest: Manifest) -> str | None:
     wrong = [
         (
             document.compute_parties is not None and secret.compute_parties != document.compute_parties,
-            "The job computes at other parties than the study names.",
+            text("outside.compute_parties"),
         ),
         (
             told is not None and bool(receivers - told),
-            "The job tells its result to more than the study names.",
+            text("outside.result_parties"),
         ),
-        (secret.result == "shared" and not document.shared_result, "The job keeps its tree shared."),
-        (secret.open_empty and not document.open_empty, "The job opens which nodes are empty."),
+        (secret.result == "shared" and not document.shared_result, text("outside.keeps_shared")),
+        (secret.open_empty and not document.open_empty, text("outside.opens_empty")),
         (
             document.max_records is not None and secret.max_records > document.max_records,
-            "The job takes more records than the study allows.",
+            text("outside.max_records"),
         ),
         (
             secret.asked is not None and document.asking is None,
-            "The job lets a hospital ask the tree by itself.",
+            text("outside.asking"),
         ),
     ]
-    text = next((text for broken, text in wrong if broken), None)
-    return text if text is None or "study" in text else f"{text[:-1]}, which the study does not allow."
+    return next((told for broken, told in wrong if broken), None)
 
 
 def _message(context: bytes, model: WireModel) -> bytes:

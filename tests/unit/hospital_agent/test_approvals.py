@@ -65,7 +65,7 @@ def test_a_document_that_was_not_shown_is_missed(office: Office) -> None:
 
 def test_a_job_that_names_no_document_does_not_escape_it(office: Office) -> None:
     show(office)
-    assert "min_node is 9" in str(refusal(office, study_sha256=None, min_node=9))
+    assert "(min_node) is 9" in str(refusal(office, study_sha256=None, min_node=9))
 
 
 @pytest.mark.parametrize(
