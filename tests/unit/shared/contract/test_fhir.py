@@ -233,7 +233,7 @@ def test_a_resource_of_nobody_is_mixed_with_no_patients() -> None:
     both = resources_in([measured("2026-11-01", "7"), nobodys])
     with pytest.raises(InputError, match="does not say whose it is"):
         of_one_patient(both)
-    for kind in ({}, {"resourceType": "Patient"}):
+    for kind in ({}, {"resourceType": "Patient", "id": ""}):
         with pytest.raises(InputError, match="does not say whose it is"):
             of_one_patient(resources_in(nobodys | kind), "pat-7f3a")
     assert len(of_one_patient(resources_in(nobodys | {"resourceType": "Medication"}), "pat-7f3a")) == 1
