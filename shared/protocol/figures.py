@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from shared.evaluation.report_words import JUDGED_ON
+from shared.evaluation.report_words import JUDGED_ON, MEASURE_NAMES
 from shared.protocol.quality import DIGITS, P_DIGITS
 from shared.tree.importance import Importance
 from shared.wire.manifest import Manifest
@@ -139,11 +139,11 @@ def plain_entry(figures: EvaluationFigures, classes: Sequence[str]) -> dict[str,
                 "truth": [_told(count, floor) for count in figures.truth],
                 "predicted": [_told(count, floor) for count in figures.predicted],
             },
-            "overall": {name: _plain(figure) for name, figure in figures.overall.items()},
+            "overall": _in_order(figures.overall),
             "classes": [
                 {
                     "class": label,
-                    "measures": {name: _plain(figure) for name, figure in found.measures.items()},
+                    "measures": _in_order(found.measures),
                     "calibration": [_plain_bin(entry) for entry in found.bins],
                 }
                 for label, found in zip(classes, figures.classes, strict=True)
@@ -168,6 +168,11 @@ def importance_rows(
         (attributes[each.attribute], each.gini / WHOLE_PERCENT, each.entropy / WHOLE_PERCENT)
         for each in figures.shares
     )
+
+
+def _in_order(measures: Mapping[str, Figure]) -> dict[str, dict[str, Any]]:
+    """As reports have them: canonical JSON is sorted by name."""
+    return {name: _plain(measures[name]) for name in MEASURE_NAMES if name in measures}
 
 
 def _told(count: int | None, floor: int) -> int | str:
