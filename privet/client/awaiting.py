@@ -189,6 +189,14 @@ class AsyncClient(Carrier):
         """What a published tree is for, where it came from, and its limits."""
         return await self._call(calls.model_card(job_id))
 
+    async def evaluation(self, job_id: str) -> dict[str, Any]:
+        """Figures that the study publishes of a finished job: `importance` of a grown tree, and `evaluations`.
+
+        Each has a `state`: none, kept, waiting, differ or published; `figures` is None unless all hospitals of the job
+        sent the same. They are rounded under the study's floor.
+        """
+        return await self._call(calls.evaluation(job_id))
+
     async def ledger(self, job_id: str) -> dict[str, Any]:
         """Who learned what by a job, at most and in fact."""
         return await self._call(calls.ledger(job_id))

@@ -165,6 +165,11 @@ def model_card(job_id: str) -> Call[dict[str, Any]]:
     return Call("GET", _at("models", job_id, "card"), _document)
 
 
+def evaluation(job_id: str) -> Call[dict[str, Any]]:
+    """Published figures of a finished job."""
+    return Call("GET", _at("jobs", job_id, "evaluation"), _document)
+
+
 def ledger(job_id: str) -> Call[dict[str, Any]]:
     """Who learned what by a job."""
     return Call("GET", _at("jobs", job_id, "ledger"), _document)
