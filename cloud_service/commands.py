@@ -9,14 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloud_service import growing_options, leaving_out, tally_options
-from cloud_service.growing_options import CriterionName
+from cloud_service.job_choices import CriterionName, KeyModeName, ModeName, ProfileName, ResultName
 from cloud_service.places import Folder
 from shared.errors import InputError
 from shared.reports import Report
@@ -31,35 +30,6 @@ jobs = typer.Typer(help="Start, see and cancel jobs.", no_args_is_help=True, add
 JobId = Annotated[str, typer.Argument(help="The job's id, or its beginning.", metavar="JOB")]
 _DEPTH = 8
 _GREATEST_NUMBER = 10**12
-
-
-class ModeName(StrEnum):
-    """How a job computes."""
-
-    PPSDT = "ppsdt"
-    ID3 = "id3"
-    GAIN_RATIO = "gain-ratio"
-
-
-class ProfileName(StrEnum):
-    """How mode ppsdt hides counts."""
-
-    HARDENED = "hardened"
-    PAPER = "paper"
-
-
-class KeyModeName(StrEnum):
-    """Who opens the sums of mode ppsdt."""
-
-    SHARED = "shared"
-    THRESHOLD = "threshold"
-
-
-class ResultName(StrEnum):
-    """What becomes of a tree of mode gain-ratio."""
-
-    OPEN = "open"
-    SHARED = "shared"
 
 
 @jobs.command("create")

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from shared.wire.growing import PruningSpec
 
 
-class CriterionName(StrEnum):
-    """How splits are chosen in mode ppsdt."""
-
-    INFORMATION_GAIN = "information-gain"
-    GAIN_RATIO = "gain-ratio"
-    C45 = "c45"
-
-
 class ThresholdsName(StrEnum):
     """How ordered attributes are split in two in mode ppsdt."""
 

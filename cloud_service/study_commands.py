@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloud_service.growing_options import CriterionName
+from cloud_service.job_choices import CriterionName, KeyModeName
 from cloud_service.places import Folder
 from cloud_service.study_files import FigureName, read_contract, read_json, read_mapping, read_schema
 from shared.errors import InputError
@@ -46,13 +46,6 @@ class ProfileName(StrEnum):
     PAPER = "paper"
     ID3 = "secret-id3"
     GAIN_RATIO = "secret-gainratio"
-
-
-class KeyModeName(StrEnum):
-    """Who can open a sum: each hospital, or only all holders together."""
-
-    SHARED = "shared"
-    THRESHOLD = "threshold"
 
 
 class TallyName(StrEnum):

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cloud_service.job_choices import CriterionName, KeyModeName, ModeName, ProfileName
 from privet.demo.options import (
     KEY_BITS,
     DemoOptions,
@@ -25,41 +26,11 @@ from shared.reports import Report
 from shared.tree.growth_rules import Criterion, GrowthRules
 
 
-class Mode(StrEnum):
-    """How the tree is trained."""
-
-    PPSDT = "ppsdt"
-    ID3 = "id3"
-    GAIN_RATIO = "gain-ratio"
-
-
-class CriterionName(StrEnum):
-    """How a split is chosen."""
-
-    INFORMATION_GAIN = "information-gain"
-    GAIN_RATIO = "gain-ratio"
-    C45 = "c45"
-
-
 class PruneName(StrEnum):
     """How the grown tree is cut back."""
 
     COLLAPSE = "collapse"
     PESSIMISTIC = "pessimistic"
-
-
-class ProfileName(StrEnum):
-    """How counts are hidden."""
-
-    HARDENED = "hardened"
-    PAPER = "paper"
-
-
-class KeyModeName(StrEnum):
-    """Who opens sums."""
-
-    SHARED = "shared"
-    THRESHOLD = "threshold"
 
 
 app = typer.Typer(add_completion=False)
@@ -138,14 +109,14 @@ def demo(
         ),
     ] = None,
     mode: Annotated[
-        Mode,
+        ModeName,
         typer.Option(
             "--mode",
             help="ppsdt: sums of encrypted counts. id3, gain-ratio: three hospitals compute on secret shares; "
             "gain-ratio takes numbers as they are, by default the Breast Cancer Wisconsin records.",
             rich_help_panel=_JOB,
         ),
-    ] = Mode.PPSDT,
+    ] = ModeName.PPSDT,
     criterion: Annotated[
         CriterionName | None,
         typer.Option(
@@ -266,7 +237,7 @@ def demo(
                 pruning=check_pruning(None if prune is None else prune.value, mode.value),
                 # Only the hardened profile leaves out cells that follow from others; the publication asks for all.
                 # With noise nothing follows from others.
-                skip_known=mode is Mode.PPSDT and profile is ProfileName.HARDENED and noise_sigma is None,
+                skip_known=mode is ModeName.PPSDT and profile is ProfileName.HARDENED and noise_sigma is None,
             ),
             mode=mode.value,
             profile=profile.value,
@@ -280,7 +251,9 @@ def demo(
     )
 
 
-def _criterion(mode: Mode, profile: ProfileName, criterion: CriterionName | None, direct: bool) -> Criterion:
+def _criterion(
+    mode: ModeName, profile: ProfileName, criterion: CriterionName | None, direct: bool
+) -> Criterion:
     given: Criterion | None = None if criterion is None else criterion.value
     return check_mode(mode.value, profile=profile.value, criterion=given, direct=direct)
 

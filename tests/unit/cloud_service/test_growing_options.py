@@ -10,12 +10,12 @@ import pytest
 from cloud_service.growing_options import (
     BoundName,
     CostName,
-    CriterionName,
     PruningName,
     class_weights,
     least_gain,
     pruning,
 )
+from cloud_service.job_choices import CriterionName
 from cloud_service.study_commands import TallyName
 from shared.errors import InputError
 from shared.wire import growing, manifest, tally
