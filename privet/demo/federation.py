@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from privet.demo.configuration import write_agent_settings, write_cloud_settings
+from hospital_agent.journal import Journal, studies
+from privet.demo.configuration import STUDY, write_agent_settings, write_cloud_settings
 from privet.demo.dealing import DemoRecords, HospitalData
 from privet.demo.loopback import HOST, Api, free_ports, wait_until
 from privet.demo.options import DemoOptions
@@ -96,6 +97,26 @@ def set_up(
             processes.serve(hospital.id, ["agent", "run", str(folder)])
         _wait_for_agents(federation, processes)
     return federation
+
+
+def approve_all(folders: Folders, records: DemoRecords, processes: Processes) -> None:
+    """Every hospital's steward says yes to the study, as soon as its agent was shown it.
+
+    Raises: PrivetError: a command failed, or an agent was shown nothing in time.
+    """
+    for hospital in records.hospitals:
+        with Journal.open(folders.agent(hospital.id)) as journal:
+            wait_until(partial(_was_shown, journal), f"the study at hospital {hospital.id}", processes.check)
+    processes.call_all(
+        {
+            h.id: ["agent", "studies", "approve", str(folders.agent(h.id)), STUDY, "--yes"]
+            for h in records.hospitals
+        }
+    )
+
+
+def _was_shown(journal: Journal) -> bool:
+    return studies.study(journal, STUDY) is not None
 
 
 def _make_keys(

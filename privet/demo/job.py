@@ -57,9 +57,11 @@ class JobWatch:
         options: DemoOptions,
         check: Callable[[], None],
         progress: Progress,
+        approve: Callable[[], None] | None = None,
     ) -> Outcome:
         """Start the job, tell its story, and return what came of it.
 
+        Args: approve: has every hospital's steward approve the study first; without it each policy decides alone.
         Raises: JobFailure: it failed, or a hospital declined.
         """
         with ExitStack() as stack:
@@ -69,6 +71,9 @@ class JobWatch:
             }
             watch = cls(cloud, agents, check, progress)
             cloud.post("/v1/studies", _study(records, options))
+            if approve is not None:
+                approve()
+                progress.line(f"{plural(len(agents), 'steward')} approved the study")
             begun = time.monotonic()
             job = str(cloud.post(f"/v1/studies/{STUDY}/jobs", _plan(options, list(agents)))["id"])
             rounds = watch.follow(job)

@@ -6,13 +6,14 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
 from hospital_agent.records.remarks import remarks
 from privet.demo.dealing import DemoRecords, prepare
 from privet.demo.example import example_words
-from privet.demo.federation import PERSON, Federation, Folders, set_up
+from privet.demo.federation import PERSON, Federation, Folders, approve_all, set_up
 from privet.demo.job import JobWatch, Outcome
 from privet.demo.noisy import NoiseComparison
 from privet.demo.options import DemoOptions
@@ -41,7 +42,8 @@ def run_demo(options: DemoOptions) -> Report:
         with Processes(folders.logs) as processes:
             federation = set_up(records, options, folders, processes, progress)
             with progress.step("one job: the hospitals grow the tree together"):
-                outcome = JobWatch.run(federation, records, options, processes.check, progress)
+                approve = partial(approve_all, folders, records, processes) if options.stay else None
+                outcome = JobWatch.run(federation, records, options, processes.check, progress, approve)
             result = DemoResult(
                 options,
                 records,
@@ -113,9 +115,11 @@ def _noise(
 
 
 def _next_steps(result: DemoResult, folders: Folders) -> list[str]:
+    mode, stays = _mode_words(result), result.options.stay
+    look = f"look around        privet demo {mode}--stay       (leaves the pages and the API up until Ctrl-C)"
     steps = [
-        f"your own file      privet demo {_mode_words(result)}--data FILE --class COLUMN --drop COLUMN",
-        "look around        privet demo --stay       (leaves the pages and the API up until Ctrl-C)",
+        f"your own file      privet demo {mode}--data FILE --class COLUMN --drop COLUMN",
+        *(() if stays else (look,)),
         "keep the files     privet demo --keep DIR",
         "five machines      deploy/README.md",
     ]
@@ -140,6 +144,7 @@ def _stay(text: str, federation: Federation, progress: Progress) -> None:
     progress.line("")
     progress.line(f"dashboard         {federation.cloud_url}/")
     progress.line(f"  sign in as      {PERSON}, password {federation.password}")
+    progress.line("                  (an analyst: may look at everything, and start nothing)")
     progress.line(f"cloud API         {federation.cloud_url}/docs")
     progress.line(f"  bearer token    {federation.token}")
     for hospital, url in federation.agent_urls.items():
