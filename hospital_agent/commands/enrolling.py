@@ -158,9 +158,19 @@ def join(
         },
         text=(
             f"Agent {settings.id} belongs to the federation {federation.name}, epoch {federation.epoch}. {remark}\n"
-            f"Next: privet agent run {folder}"
+            f"Next: {_next_step(folder, settings)}"
         ),
     )
+
+
+def _next_step(folder: Path, settings: AgentSettings) -> str:
+    """What is missing before the agent can work: the records, most often."""
+    if settings.data.path is None and settings.data.url is None:
+        return (
+            f"name the records in {folder / 'agent.toml'} (path or url under [data]; privet data inspect says what "
+            f"a file holds), then: privet agent run {folder}"
+        )
+    return f"privet agent run {folder}"
 
 
 def _register(settings: AgentSettings, ring: Keyring) -> tuple[bool, str]:
