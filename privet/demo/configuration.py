@@ -22,6 +22,7 @@ def write_cloud_settings(folder: Path, port: int, options: DemoOptions) -> None:
         f"host = {_text(HOST)}",
         f"port = {port}",
         f"allow_paper_profile = {_flag(options.profile == 'paper')}",
+        "drain_seconds = 0  # nobody balances load on one machine, and somebody waits for the end",
     ]
     _write(folder / "cloud.toml", lines)
 

@@ -353,7 +353,8 @@ def real_federation(
     work = folder / "federation"
     shutil.copytree(founded.folder, work)
     port = free_port()
-    settings = [f"port = {port}", *([f"database_url = {json.dumps(database_url)}"] if database_url else [])]
+    settings = [f"port = {port}", "drain_seconds = 0"]
+    settings += [f"database_url = {json.dumps(database_url)}"] if database_url else []
     (work / "cloud" / "cloud.toml").write_text("\n".join(settings))
     join = ("cloud", "join", work / "cloud", "--bundle", founded.cloud_bundle)
     command(*join, "--root-sha256", founded.root_sha256)
