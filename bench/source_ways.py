@@ -58,7 +58,8 @@ def counted(url: str, folder: Path, job: str, way: str) -> list[int]:
         raise SystemExit("the settings have no contract")
     schema, tree = schema_of_contract(contract), Tree(_tree(2))
     selector = Selector(
-        SelectionSpec(seed="5e" * 16, parts=10, first=0, last=3, use="test"), bytes(range(32))
+        SelectionSpec(seed="5e" * 16, parts=10, first=0, last=3, use="test", hash="hmac-sha256"),
+        bytes(range(32)),
     )
     if job == "evaluation":
         if way == "engine":

@@ -1,8 +1,8 @@
 """The records of a selection, chosen in the engine: the parts are those that `selecting` finds from a copy.
 
 By patient a row's tag is that of the patient's text, and the rows stay what they are. By themselves rows are first made
-codes; the codes, seven to a number, and the row's turn among rows alike are the text. What the engine counts by, and
-what its fingerprint watches, are then the chosen rows only. Both need SHA-256 in the engine (`sql_hashing`).
+codes; the codes, seven to a number, and the row's turn among rows alike are the text. Both need SHA-256 in the engine
+(`sql_hashing`), which is most of the work.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def check_parting(
     settings: DataSettings,
     spellings: Sequence[Spellings],
     selector: Selector,
-) -> None:
-    """See that every record can be parted, and that each side has enough.
+) -> int:
+    """How many records the selection takes; every record can be parted then, and each side has enough.
 
     Raises: InputError: a record without its patient, or too few on one side. MustCopyError: patients are written in a
         way that the engine cannot be told.
@@ -105,7 +105,9 @@ def check_parting(
     testing = parted.for_testing.ifelse(1, 0).sum()
     (found,) = parted.rows.aggregate(testing=testing, rows=parted.rows.count()).to_pyarrow().to_pylist()
     count = int(found["testing"] or 0)
-    selector.check_sides(count, int(found["rows"]) - count)
+    sides = count, int(found["rows"]) - count
+    selector.check_sides(*sides)
+    return sides[0 if selector.is_testing else 1]
 
 
 def taken(
@@ -129,6 +131,21 @@ def taken(
         )
     kept = chosen.select(*columns.rows.columns)
     return with_conditions(match(kept, schema, settings), schema, settings, spellings)
+
+
+def watched(
+    columns: SqlColumns,
+    schema: Schema,
+    settings: DataSettings,
+    spellings: Sequence[Spellings],
+    selector: Selector | None,
+) -> SqlRecords:
+    """The records whose fingerprint says whether those of `taken` are still the same.
+
+    All of them where they are parted by themselves: codes alone decide then which are taken, and no hash is needed.
+    """
+    by_patient = settings.patient_column is not None
+    return taken(columns, schema, settings, spellings, selector if by_patient else None)
 
 
 def _check_patients(columns: SqlColumns, settings: DataSettings) -> None:

@@ -31,7 +31,7 @@ from hospital_agent.records.sql_checks import notes_of, read_spellings
 from hospital_agent.records.sql_counting import chunks, count_sql
 from hospital_agent.records.sql_engine import ibis, place
 from hospital_agent.records.sql_numbers import MustCopyError
-from hospital_agent.records.sql_parting import check_engine, check_parting, opened_for, taken
+from hospital_agent.records.sql_parting import check_engine, check_parting, opened_for, taken, watched
 from hospital_agent.records.sql_rows import fetch_codes, read_codes
 from hospital_agent.records.sql_values import Spellings, SqlRecords, match
 from hospital_agent.records.sql_ways import copied_note, refuse_measured
@@ -85,10 +85,9 @@ class SqlSnapshot:
     def _checked(self) -> Iterator[SqlRecords]:
         """The records for one piece of work, after which they must still be those that were frozen."""
         with opened_for(self.settings, self.selector) as rows:
-            columns = match(rows, self.schema, self.settings)
-            records = taken(columns, self.schema, self.settings, self.spellings, self.selector)
-            yield records
-            if fingerprint(records, self.salt) != self.fingerprint:
+            told = match(rows, self.schema, self.settings), self.schema, self.settings, self.spellings
+            yield taken(*told, self.selector)
+            if fingerprint(watched(*told, self.selector), self.salt) != self.fingerprint:
                 raise InputError(
                     "the records changed since they were frozen.", where=place(self.settings), remedy=_REMEDY
                 )
@@ -125,9 +124,11 @@ class SqlSource:
         with opened_for(self.settings, self.selector) as rows:
             columns = match(rows, schema, self.settings)
             spellings = read_spellings(columns, schema, self.settings)
-            if self.selector is not None:
-                check_parting(columns, schema, self.settings, spellings, self.selector)
-            marks = fingerprint(taken(columns, schema, self.settings, spellings, self.selector), salt)
+            told = columns, schema, self.settings, spellings
+            selected = (
+                {} if self.selector is None else _selected(self.selector, check_parting(*told, self.selector))
+            )
+            marks = fingerprint(watched(*told, self.selector), salt)
         document = rfc8785.dumps(
             {
                 "fingerprint": list(marks),
@@ -136,7 +137,7 @@ class SqlSource:
                 "schema": schema_sha256(schema),
                 "spellings": [[list(texts) for texts in column] for column in spellings],
                 "source": [self.settings.table, self.settings.query],
-                **_selected(self.selector),
+                **selected,
             }
         )
         sha256 = hashlib.sha256(document).hexdigest()
@@ -163,12 +164,12 @@ class SqlSource:
                 "the note of the frozen records is gone or altered.", where=path.name, remedy=_REMEDY
             )
         noted: dict[str, Any] = json.loads(document)
-        if noted["schema"] != schema_sha256(schema) or not _selected(self.selector).items() <= noted.items():
+        if noted["schema"] != schema_sha256(schema) or not _is_of(self.selector, noted):
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
         marks = tuple(noted["fingerprint"])
         return SqlSnapshot(
             sha256=sha256,
-            row_count=marks[0],
+            row_count=noted.get("rows", marks[0]),
             notes=tuple(noted["notes"]),
             schema=schema,
             settings=self.settings,
@@ -182,9 +183,16 @@ class SqlSource:
         return self.directory / f"{sha256}.sql.json"
 
 
-def _selected(selector: Selector | None) -> dict[str, Any]:
-    """What is noted of the part that was taken; nothing where all records were."""
-    return {} if selector is None else {"selection": selector.spec.model_dump(mode="json")}
+def _selected(selector: Selector, rows: int) -> dict[str, Any]:
+    """What is noted of the part that was taken, in which there are so many rows."""
+    return {"selection": selector.spec.model_dump(mode="json"), "rows": rows}
+
+
+def _is_of(selector: Selector | None, noted: dict[str, Any]) -> bool:
+    """Whether what was noted is of this part, or of all records."""
+    return bool(
+        noted.get("selection") == (None if selector is None else selector.spec.model_dump(mode="json"))
+    )
 
 
 def _is_measured(schema: Schema) -> bool:
