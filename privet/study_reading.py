@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from privet.study_deriving import with_derived
 from shared.contract.reading import Read, attribute_reader, other_names
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
@@ -27,15 +28,19 @@ def readers_of(subject: Subject) -> list[Read | None]:
 
 
 def in_study_names(frame: Any, contract: DataContract | None) -> Any:
-    """A data frame with the study's names of its columns. Raises: ValueError: one would be there twice."""
+    """A data frame with the study's names of its columns, and what the study makes of several of them.
+
+    Raises: ValueError: one would be there twice, or fields of which nothing can be made.
+    """
     if contract is None:
         return frame
     known = other_names(contract)
     changed = {name: known[name] for name in frame.columns if name in known}
     if not changed:
-        return frame
+        return with_derived(frame, contract)
     names = [changed.get(name, name) for name in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"column {twice!r}: it is given twice, also under another name of the data contract")
-    return frame.rename(columns=changed) if hasattr(frame, "set_axis") else frame.rename(changed)
+    renamed = frame.rename(columns=changed) if hasattr(frame, "set_axis") else frame.rename(changed)
+    return with_derived(renamed, contract)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
 
-from shared.contract.deriving import maker_of
+from shared.contract.deriving import maker_of, source_of, truth_texts
 from shared.contract.reading import BrokenRuleError, Read, Rule, attribute_reader, other_names
 from shared.errors import InputError
 from shared.wire.contract import DataContract
+from shared.wire.contract_derived import Derivation
 
 Value = str | int | float | Decimal | bool | None
 Asked = Mapping[str, Value]
@@ -90,7 +91,12 @@ def asked_maker(
     """
     attributes = {one.name: one for one in contract.attributes}
     makers = [
-        (one, maker_of(contract, one, units), attribute_reader(attributes[one.name]))
+        (
+            one,
+            maker_of(contract, one, units),
+            fields_of(contract, one),
+            attribute_reader(attributes[one.name]),
+        )
         for one in contract.derived
         if one.name in attributes
     ]
@@ -100,19 +106,29 @@ def asked_maker(
 
     def derive(given: Asked, named: dict[str, Value]) -> dict[str, Value]:
         found = {name: value for name, value in named.items() if name not in spare}
-        for derivation, make, read in makers:
+        for derivation, make, fields, read in makers:
             if all(name in given for name in derivation.columns):
-                made = make([field_of(given[name]) for name in derivation.columns])
+                made = make(fields([given[name] for name in derivation.columns]))
                 found[derivation.name] = read_value(read, made)
         return found
 
     return derive
 
 
-def field_of(value: Value) -> str:
-    """A value as the text of a field: truth as `true` and `false`, what is absent as an empty field."""
+def fields_of(contract: DataContract, derivation: Derivation) -> Callable[[Sequence[Value]], list[str]]:
+    """How values of a program become the fields of a derived value; what is absent is an empty field."""
+    sources = [source_of(contract, name, f"derived {derivation.name!r}") for name in derivation.columns]
+    truths = [truth_texts(derivation, source) for source in sources]
+
+    def fields(values: Sequence[Value]) -> list[str]:
+        return [_field(value, truth) for value, truth in zip(values, truths, strict=True)]
+
+    return fields
+
+
+def _field(value: Value, truth: tuple[str, str]) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return truth[0] if value else truth[1]
     return f"{value:f}" if isinstance(value, Decimal) else str(value)

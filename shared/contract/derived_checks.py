@@ -47,7 +47,8 @@ def check_derivations(contract: DataContract) -> None:
 def _check_sources(contract: DataContract, derivation: Derivation, made: set[str], where: str) -> None:
     if len(set(derivation.columns)) != len(derivation.columns):
         raise InputError("it reads a column twice", where=where, remedy="Name each column once.")
-    for place, name in enumerate(derivation.columns):
+    sources = []
+    for name in derivation.columns:
         source = source_of(contract, name, where)
         if name in made:
             raise InputError(
@@ -62,24 +63,29 @@ def _check_sources(contract: DataContract, derivation: Derivation, made: set[str
                 where=where,
                 remedy="Describe the column as what it is, or choose another kind.",
             )
-        _check_texts(derivation, source, place, where)
+        sources.append(source)
+    _check_texts(derivation, sources, where)
 
 
 def _check_texts(
-    derivation: Derivation, source: ContractInput | ContractAttribute, place: int, where: str
+    derivation: Derivation, sources: list[ContractInput | ContractAttribute], where: str
 ) -> None:
-    """Whether each text that is looked for can come: where a column lists values, one of these or the empty one."""
-    texts: list[str | None] = []
+    """Whether each text that is looked for can come: where columns list values, as one of these."""
+    looked: list[tuple[str | None, list[ContractInput | ContractAttribute]]] = []
     if isinstance(derivation, Combination):
-        texts = [case.when[place] for case in derivation.cases]
+        looked = [
+            (text, [source])
+            for case in derivation.cases
+            for text, source in zip(case.when, sources, strict=True)
+        ]
     elif isinstance(derivation, AnyOf):
-        texts = list(derivation.texts)
-    known = {entry.value for entry in source.values}
-    foreign = next((text for text in texts if text and known and text not in known), None)
-    if foreign is not None:
-        raise InputError(
-            f"it looks for {foreign!r}, which is no value of {source.name!r}", where=where, remedy=_LISTED
-        )
+        looked = [(text, sources) for text in derivation.texts]
+    for text, columns in looked:
+        if text and all(one.values and text not in {entry.value for entry in one.values} for one in columns):
+            names = ", ".join(repr(one.name) for one in columns)
+            raise InputError(
+                f"it looks for {text!r}, which is no value of {names}", where=where, remedy=_LISTED
+            )
 
 
 def _check_made(derivation: Derivation, owner: ContractAttribute | ContractClass, where: str) -> None:

@@ -12,37 +12,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from decimal import Decimal
-from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
+from shared.contract.derivation_rules import CORRECT, broken, rule_of
 from shared.contract.reading import BrokenRuleError, Read, Rule, attribute_reader, class_reader
 from shared.contract.spelling import as_spelled
 from shared.errors import InputError
-from shared.tree.numbers import decimal_text
+from shared.tree.prediction import FALSE_NAMES, TRUE_NAMES
 from shared.wire.contract import (
     ContractAttribute,
     ContractClass,
     ContractInput,
     DataContract,
     Spelling,
-    owners_of,
 )
-from shared.wire.contract_derived import AnyOf, Combination, Days, Derivation, Product
+from shared.wire.contract_derived import AnyOf, Combination, Derivation
 
 SEPARATOR: Final = "\x01"
 """Between the fields of one derived value; not among what Python strips as blank. A field that holds it is refused."""
-_MAX_DIGITS: Final = 64
-"""Before the point, as of every number of a record."""
 _ORDERS: Final[Mapping[str, re.Pattern[str]]] = {
-    "YYYY-MM-DD": re.compile(r"(?P<y>\d{4})-(?P<m>\d{2})-(?P<d>\d{2})(?:[T ].*)?"),
-    "YYYYMMDD": re.compile(r"(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})"),
-    "DD.MM.YYYY": re.compile(r"(?P<d>\d{1,2})\.(?P<m>\d{1,2})\.(?P<y>\d{4})(?: .*)?"),
-    "DD/MM/YYYY": re.compile(r"(?P<d>\d{1,2})/(?P<m>\d{1,2})/(?P<y>\d{4})(?: .*)?"),
-    "MM/DD/YYYY": re.compile(r"(?P<m>\d{1,2})/(?P<d>\d{1,2})/(?P<y>\d{4})(?: .*)?"),
+    "YYYY-MM-DD": re.compile(r"(?P<y>[0-9]{4})-(?P<m>[0-9]{2})-(?P<d>[0-9]{2})(?:[T ].*)?"),
+    "YYYYMMDD": re.compile(r"(?P<y>[0-9]{4})(?P<m>[0-9]{2})(?P<d>[0-9]{2})"),
+    "DD.MM.YYYY": re.compile(r"(?P<d>[0-9]{1,2})\.(?P<m>[0-9]{1,2})\.(?P<y>[0-9]{4})(?: .*)?"),
+    "DD/MM/YYYY": re.compile(r"(?P<d>[0-9]{1,2})/(?P<m>[0-9]{1,2})/(?P<y>[0-9]{4})(?: .*)?"),
+    "MM/DD/YYYY": re.compile(r"(?P<m>[0-9]{1,2})/(?P<d>[0-9]{1,2})/(?P<y>[0-9]{4})(?: .*)?"),
 }
-_CORRECT: Final = "Correct the fields, or have the contract say what becomes of them."
 Make = Callable[[Sequence[str]], str]
 """The fields of a record, in the derivation's order, to the derived text; empty where there is no value.
 
@@ -71,12 +66,11 @@ def maker_of(
     where = f"derived {derivation.name!r}"
     sources = [source_of(contract, name, where) for name in derivation.columns]
     reads = [_source_reader(source, units.get(source.name, "")) for source in sources]
-    spellings: list[Spelling] = ["exact" if one.values else one.spelling for one in sources]
-    made = _rule(derivation, spellings, where)
+    made = rule_of(derivation, spellings_of(sources), where)
 
     def make(fields: Sequence[str]) -> str:
         if len(fields) != len(reads):
-            raise _broken(Rule.UNKNOWN, "a field holds the control character 01", where)
+            raise broken(Rule.UNKNOWN, "a field holds the control character 01", where)
         read = [
             _read(source.name, reader, field, where)
             for source, reader, field in zip(sources, reads, fields, strict=True)
@@ -119,6 +113,33 @@ def source_of(contract: DataContract, name: str, where: str) -> ContractInput | 
     )
 
 
+def spellings_of(sources: Sequence[ContractInput | ContractAttribute]) -> list[Spelling]:
+    """By which rule fields that are read compare with a derivation's texts: listed values are as they are listed."""
+    return ["exact" if one.values else one.spelling for one in sources]
+
+
+def truth_texts(derivation: Derivation, source: ContractInput | ContractAttribute) -> tuple[str, str]:
+    """What a program's true and false are for a column: as it lists them, or as the derivation looks for them.
+
+    Where neither knows any they are `true` and `false`.
+    """
+    known = {text for entry in source.values for text in (entry.value, *entry.texts)}
+    place = derivation.columns.index(source.name)
+    if not known and isinstance(derivation, Combination):
+        known = {text for case in derivation.cases if (text := case.when[place]) is not None}
+    elif not known and isinstance(derivation, AnyOf):
+        known = set(derivation.texts)
+    true, false = (
+        next((name for name in names if name in known), names[0]) for names in (TRUE_NAMES, FALSE_NAMES)
+    )
+    return true, false
+
+
+def date_patterns(formats: Sequence[str]) -> list[str]:
+    """Regular expressions of dates, with groups y, m and d."""
+    return [_ORDERS[name].pattern for name in formats]
+
+
 def date_in(text: str, formats: Sequence[str]) -> date | None:
     """The date that a text is in one of the formats; None where it is none."""
     for name in formats:
@@ -138,7 +159,8 @@ def _owner_reader(owner: ContractAttribute | ContractClass, unit: str) -> Read:
 def _source_reader(source: ContractInput | ContractAttribute, unit: str) -> Read:
     """The field as the contract reads it: a value, a number, a date as YYYY-MM-DD; empty where it is missing."""
     if isinstance(source, ContractAttribute):
-        return attribute_reader(source, unit)
+        # What becomes of an empty field is the attribute's business; nothing is made of it, and it is no fault here.
+        return attribute_reader(source.model_copy(update={"missing_policy": "category"}), unit)
     empty = {as_spelled(code, source.spelling) for code in source.missing_codes} | {""}
     inner = _date_reader(source) if source.kind == "date" else None
     if source.kind == "category" and not source.values:
@@ -171,8 +193,8 @@ def _date_reader(source: ContractInput) -> Read:
         found = date_in(text, source.formats)
         if found is None:
             expected = " or ".join(source.formats)
-            raise _broken(
-                Rule.NO_DATE, f"expected a date written {expected}", f"input {source.name!r}", _CORRECT
+            raise broken(
+                Rule.NO_DATE, f"expected a date written {expected}", f"input {source.name!r}", CORRECT
             )
         return found.isoformat()
 
@@ -185,105 +207,4 @@ def _read(name: str, read: Read, field: str, where: str) -> str:
         return read(field)
     except BrokenRuleError as error:
         reason = str(error).removeprefix(f"{error.where}:").removesuffix(error.remedy).strip(" .")
-        raise _broken(error.rule, f"its column {name!r}: {reason}", where, error.remedy) from None
-
-
-def _rule(derivation: Derivation, spellings: Sequence[Spelling], where: str) -> Callable[[list[str]], str]:
-    """From fields that are read to the derived text."""
-    if isinstance(derivation, Combination):
-        return _combining(derivation, spellings, where)
-    if isinstance(derivation, AnyOf):
-        return _any_of(derivation, spellings)
-    if isinstance(derivation, Days):
-        return _days
-    return _product(derivation, where)
-
-
-def _combining(one: Combination, spellings: Sequence[Spelling], where: str) -> Callable[[list[str]], str]:
-    cases = [
-        (
-            [
-                None if text is None else as_spelled(text, rule)
-                for text, rule in zip(case.when, spellings, strict=True)
-            ],
-            case,
-        )
-        for case in one.cases
-    ]
-
-    def made(read: list[str]) -> str:
-        for when, case in cases:
-            if all(text is None or text == field for text, field in zip(when, read, strict=True)):
-                return case.value
-        if "" in read:
-            return ""
-        if one.otherwise is None:
-            columns = ", ".join(map(repr, one.columns))
-            raise _broken(
-                Rule.COMBINATION,
-                f"a combination of {columns} that the contract does not list",
-                where,
-                _CORRECT,
-            )
-        return one.otherwise
-
-    return made
-
-
-def _any_of(one: AnyOf, spellings: Sequence[Spelling]) -> Callable[[list[str]], str]:
-    wanted = [{as_spelled(text, rule) for text in one.texts} for rule in spellings]
-
-    def made(read: list[str]) -> str:
-        if any(field != "" and field in texts for field, texts in zip(read, wanted, strict=True)):
-            return one.value
-        return "" if "" in read else one.otherwise
-
-    return made
-
-
-def _days(read: list[str]) -> str:
-    if "" in read:
-        return ""
-    first, second = map(date.fromisoformat, read)
-    return str((second - first).days)
-
-
-def _product(one: Product, where: str) -> Callable[[list[str]], str]:
-    times = Fraction(one.times)
-
-    def made(read: list[str]) -> str:
-        if "" in read:
-            return ""
-        product = times
-        for text, power in zip(read, one.powers, strict=True):
-            number = Fraction(Decimal(text))
-            if number == 0 and power < 0:
-                raise _broken(Rule.DIVISION, "a division by 0", where, _CORRECT)
-            product *= number**power
-        if abs(product) >= 10**_MAX_DIGITS:
-            raise _broken(Rule.RANGE, f"a number of more than {_MAX_DIGITS} digits", where)
-        return _rounded(product, one.decimals, half_up=one.rounding == "half-up")
-
-    return made
-
-
-def _rounded(number: Fraction, decimals: int, *, half_up: bool) -> str:
-    """The decimal of so many places that is nearest. Args: half_up: half way, the one further from 0; else the even."""
-    whole, rest = divmod(abs(number) * 10**decimals, 1)
-    up = rest > Fraction(1, 2) or (rest == Fraction(1, 2) and (half_up or whole % 2 == 1))
-    scaled = (int(whole) + up) * (-1 if number < 0 else 1)
-    digits = str(abs(scaled)).rjust(decimals + 1, "0")
-    sign = "-" if scaled < 0 else ""
-    return decimal_text(
-        Decimal(f"{sign}{digits[: len(digits) - decimals]}.{digits[len(digits) - decimals :]}0")
-    )
-
-
-def _broken(rule: Rule, detail: str, where: str, remedy: str = _CORRECT) -> BrokenRuleError:
-    return BrokenRuleError(rule, detail, where=where, remedy=remedy)
-
-
-def derived_names(contract: DataContract) -> list[str]:
-    """Names of the attributes and the class that are derived, in the contract's order."""
-    made = {one.name for one in contract.derived}
-    return [owner.name for owner in owners_of(contract) if owner.name in made]
+        raise broken(error.rule, f"its column {name!r}: {reason}", where, error.remedy) from None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from shared.contract.reading import other_names
 from shared.export.compiled import Coding, coding_of, question_of
+from shared.export.standalone_deriving import DERIVING, NOTHING, derived_tables
 from shared.export.standalone_program import PROGRAM
 from shared.export.subject import READING, Place, Subject
 from shared.export.votes import IN_PARTS
 from shared.tree.numbers import decimal_text
-from shared.wire.contract import owners_of
 
 _HEAD: Final = '''\
 #!/usr/bin/env python3
@@ -37,8 +38,10 @@ def to_python(subject: Subject) -> str:
         "READS": [_reads(subject, attribute) for attribute in codings],
         "NODES": [_node(place, codings, subject.asked) for place in subject.places],
     }
-    data = "\n\n".join(f"{name} = {_literal(value)}" for name, value in tables.items())
-    return "\n".join([_HEAD, PROGRAM.lstrip().replace("@DATA@\n", data + "\n")])
+    derived = derived_tables(subject)
+    data = "\n\n".join(f"{name} = {_literal(value)}" for name, value in (tables | derived).items())
+    program = PROGRAM.lstrip().replace("@DERIVE@", (DERIVING if derived else NOTHING).strip() + "\n\n")
+    return "\n".join([_HEAD, program.replace("@DATA@\n", data + "\n")])
 
 
 def _field(subject: Subject, coding: Coding) -> tuple[Any, ...]:
@@ -51,8 +54,7 @@ def _field(subject: Subject, coding: Coding) -> tuple[Any, ...]:
 
 def _columns(subject: Subject) -> dict[str, str]:
     """The study's name of every further name of a column."""
-    owners = () if subject.contract is None else owners_of(subject.contract)
-    return {column: owner.name for owner in owners for column in owner.columns}
+    return {} if subject.contract is None else other_names(subject.contract)
 
 
 def _reads(subject: Subject, attribute: int) -> tuple[Any, ...] | None:

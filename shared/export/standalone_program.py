@@ -15,6 +15,7 @@ import re
 import sys
 import unicodedata
 from bisect import bisect_left
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 
@@ -63,6 +64,7 @@ def as_study(record):
         if own in named:
             raise ValueError("attribute %a: it is given twice, also as %a" % (own, name))
         named[own] = value
+    named = derive(named)
     for field, rule in enumerate(RULES):
         name = FIELDS[field][0]
         if rule is not None and name in named:
@@ -70,6 +72,7 @@ def as_study(record):
     return named
 
 
+@DERIVE@
 def as_listed(value, spelling, empty, texts, prefixes, rest):
     """The listed value that a field means, a blank text where it stands for missing."""
     if value is None or isinstance(value, bool):
@@ -197,7 +200,7 @@ def main():
     sys.stdin.reconfigure(encoding="utf-8-sig", newline="")
     sys.stdout.reconfigure(encoding="utf-8", newline="")
     rows = csv.DictReader(sys.stdin)
-    given = {COLUMNS.get(name, name) for name in rows.fieldnames or []}
+    given = derived_too({COLUMNS.get(name, name) for name in rows.fieldnames or []})
     absent = [name for name, _, _, _ in FIELDS if name not in given]
     if absent:
         sys.stderr.write("The header has no column %a.\n" % absent[0])

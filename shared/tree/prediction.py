@@ -33,8 +33,9 @@ Z_95: Final = 1.959963984540054
 """The normal quantile of a two-sided 95 % interval."""
 
 _SIGNS: Final = ("<= ", "> ", "= ", "!= ")
-_TRUE_NAMES: Final = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
-_FALSE_NAMES: Final = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
+TRUE_NAMES: Final = ("true", "True", "TRUE", "yes", "Yes", "YES", "y", "1")
+FALSE_NAMES: Final = ("false", "False", "FALSE", "no", "No", "NO", "n", "0")
+"""How a truth value of a program may be listed, the first that is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +242,7 @@ def _category(attribute: Attribute, value: str | int | float | Decimal) -> int |
 
 def _spellings(value: str | int | float | Decimal) -> tuple[str, ...]:
     if isinstance(value, bool):
-        return _TRUE_NAMES if value else _FALSE_NAMES
+        return TRUE_NAMES if value else FALSE_NAMES
     if isinstance(value, float | Decimal) and value == int(value):
         return str(value), str(int(value))
     return str(value), f"{value}.0" if isinstance(value, int) else str(value)
