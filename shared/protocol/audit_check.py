@@ -20,6 +20,7 @@ from shared.protocol import audit_file
 from shared.protocol.audit_file import AuditFile
 from shared.protocol.audit_log import START, link
 from shared.protocol.enrolment import fingerprint
+from shared.texts import text
 from shared.wire.base import canonical_json, decode_base64url
 
 
@@ -34,8 +35,8 @@ class Finding:
 
     def __str__(self) -> str:
         """One line for people."""
-        place = self.file if self.record is None else f"{self.file}, record {self.record}"
-        return f"{place}: {self.text} [{self.code}]"
+        place = self.file if self.record is None else text("log.place", file=self.file, record=self.record)
+        return text("log.finding", place=place, text=self.text, code=self.code)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def check(name: str, raw: bytes, root_sha256: str | None = None) -> tuple[Log | 
     try:
         file = audit_file.read(name, raw)
     except PeerError as error:
-        return None, [Finding("unreadable", name, f"this is no exported log, or it was edited: {error}")]
+        return None, [Finding("unreadable", name, text("log.edited", error=error))]
     log = Log(file, {})
     shown: dict[int, Mapping[str, Any]] = {}
     findings = [*_signed(file, root_sha256), *_chained(file, shown), *_ended(file)]
@@ -96,21 +97,21 @@ def _signed(file: AuditFile, root_sha256: str | None) -> Iterator[Finding]:
         certificates.root_public_key(root)
         certificate = certificates.verify(decode_base64url(header.certificate, what="certificate"), root)
     except PeerError as error:
-        yield Finding("bad_certificate", file.name, f"the exporter's certificate does not hold: {error}")
+        yield Finding("bad_certificate", file.name, text("log.exporter_certificate", error=error))
         return
     if root_sha256 is not None and fingerprint(root) != root_sha256:
-        yield Finding("other_root", file.name, "its certificates hang on another root than the one you named")
+        yield Finding("other_root", file.name, text("log.other_root"))
     if (certificate.id, certificate.role) != (header.exporter, role) or (role == Role.CLOUD) != (
         header.exporter == CLOUD
     ):
-        text = f"expected the certificate of {header.exporter} as {role}, got that of {certificate.id}"
-        yield Finding("wrong_signer", file.name, text)
+        told = text("log.wrong_certificate", exporter=header.exporter, role=role, id=certificate.id)
+        yield Finding("wrong_signer", file.name, told)
         return
     try:
         audit_file.verify_end(file, certificate.public_key)
     except PeerError:
-        text = f"the signature at its end is not of {header.exporter}: it was changed, or signed by somebody else"
-        yield Finding("bad_signature", file.name, text)
+        told = text("log.wrong_end_signature", exporter=header.exporter)
+        yield Finding("bad_signature", file.name, told)
 
 
 def _chained(file: AuditFile, shown: dict[int, Mapping[str, Any]]) -> Iterator[Finding]:
@@ -118,17 +119,17 @@ def _chained(file: AuditFile, shown: dict[int, Mapping[str, Any]]) -> Iterator[F
     head = START
     for expected, line in enumerate(file.records):
         if line.n != expected:
-            text = f"expected record {expected} here: one was left out, added or moved"
-            yield Finding("gap", file.name, text, line.n)
+            told = text("log.wrong_number", expected=expected)
+            yield Finding("gap", file.name, told, line.n)
             return
         if line.record is not None:
             raw = line.record.encode()
             if link(head, raw) != line.hash:
-                text = "its text does not give the head that stands beside it: it, or the one before, was changed"
-                yield Finding("broken_link", file.name, text, line.n)
+                told = text("log.wrong_head")
+                yield Finding("broken_link", file.name, told, line.n)
             record = _read(raw)
             if record is None:
-                yield Finding("unreadable", file.name, "its text is no canonical JSON", line.n)
+                yield Finding("unreadable", file.name, text("log.not_canonical"), line.n)
             else:
                 shown[line.n] = record
         head = line.hash
@@ -144,12 +145,12 @@ def _read(raw: bytes) -> Mapping[str, Any] | None:
 
 def _ended(file: AuditFile) -> Iterator[Finding]:
     if file.end is None:
-        yield Finding("no_end", file.name, "it has no signed end: the rest of it was cut off")
+        yield Finding("no_end", file.name, text("log.no_end"))
         return
     end = file.end.end
     head = file.records[-1].hash if file.records else START
     if (end.records, end.head) != (len(file.records), head):
-        text = f"its end was signed over {end.records} records and another head; {len(file.records)} are here"
-        yield Finding("end_differs", file.name, text)
+        told = text("log.other_end", signed=end.records, here=len(file.records))
+        yield Finding("end_differs", file.name, told)
     elif end.sha256 != file.sha256:
-        yield Finding("end_differs", file.name, "something before its end is not as it was signed")
+        yield Finding("end_differs", file.name, text("log.changed_before_end"))

@@ -17,6 +17,7 @@ from shared.errors import PeerError
 from shared.protocol.audit_check import Finding, Log
 from shared.protocol.audit_log import JournalClaim, SignedClaim, list_hash, verify_claim
 from shared.protocol.envelopes import unseal, verify
+from shared.texts import text
 from shared.wire.base import canonical_json, decode_base64url
 from shared.wire.envelope import Envelope, MessageType
 
@@ -67,16 +68,14 @@ def _readable(log: Log, findings: Iterator[Finding]) -> Iterator[Finding]:
     try:
         yield from findings
     except (KeyError, TypeError, ValueError, AttributeError, PeerError):
-        text = "something has not the form that a log's records have, here or in the log it was held against"
-        yield Finding("unreadable", log.name, text)
+        told = text("log.no_form")
+        yield Finding("unreadable", log.name, told)
 
 
 def _roots(logs: Sequence[Log]) -> Iterator[Finding]:
     for log in logs[1:]:
         if log.file.header.root != logs[0].file.header.root:
-            yield Finding(
-                "other_root", log.name, f"its certificates hang on another root than {logs[0].name}'s"
-            )
+            yield Finding("other_root", log.name, text("log.roots_differ", other=logs[0].name))
 
 
 def _jobs_of(hospitals: Sequence[Log]) -> set[str]:
@@ -94,8 +93,8 @@ def _one_history(first: Log, second: Log) -> Iterator[Finding]:
         return
     for number in sorted(first.heads.keys() & second.heads.keys()):
         if first.heads[number] != second.heads[number]:
-            text = f"{second.name} has another record here: {one.exporter} has kept two histories"
-            yield Finding("two_histories", first.name, text, number)
+            told = text("log.two_histories", name=second.name, exporter=one.exporter)
+            yield Finding("two_histories", first.name, told, number)
             return
 
 
@@ -143,12 +142,12 @@ def _claims(cloud: Log) -> Iterator[Finding]:
                 raise KeyError(agent)
             verify_claim(signed, agent=agent, message=record["sha256"], public_key=key)
         except (PeerError, KeyError, ValueError):
-            text = f"it holds a head of {agent}'s log that {agent} has not signed"
-            yield Finding("claim_forged", cloud.name, text, number)
+            told = text("log.unsigned_head", agent=agent)
+            yield Finding("claim_forged", cloud.name, told, number)
             continue
         if int(claim["n"]) < last.get(agent, -1):
-            text = f"{agent}'s own log had fewer records than before: it was put back, or {agent} keeps two"
-            yield Finding("claim_backwards", cloud.name, text, number)
+            told = text("log.fewer_records", agent=agent)
+            yield Finding("claim_backwards", cloud.name, told, number)
         last[agent] = max(int(claim["n"]), last.get(agent, -1))
 
 
@@ -160,15 +159,13 @@ def _echoes(cloud: Log) -> Iterator[Finding]:
             continue
         place = cloud.places.get(str(echo))
         if place is None:
-            text = (
-                f"{record.get('from')} had seen a head that is not of this log: it was shown another history"
-            )
-            yield Finding("unknown_echo", cloud.name, text, number)
+            told = text("log.head_not_here", agent=record.get("from"))
+            yield Finding("unknown_echo", cloud.name, told, number)
         elif place >= number:
             yield Finding(
                 "head_out_of_order",
                 cloud.name,
-                f"{record.get('from')} names a head that is only reached later",
+                text("log.head_later", agent=record.get("from")),
                 number,
             )
 
@@ -191,8 +188,13 @@ def _once(cloud: Log) -> Iterator[Finding]:
             continue
         key = (record["type"], record["from"], _place(record))
         if key in seen:
-            text = f"a second {record['type']} of {record['from']} was taken in round {_place(record)[0]}"
-            yield Finding("taken_twice", cloud.name, text, number)
+            told = text(
+                "log.second_message",
+                type=record["type"],
+                agent=record["from"],
+                round=_counted(_place(record)[0]),
+            )
+            yield Finding("taken_twice", cloud.name, told, number)
         seen.add(key)
 
 
@@ -207,37 +209,37 @@ def _sums(cloud: Log) -> Iterator[Finding]:
             continue
         place = _place(record)
         if place[0] in summed:
-            yield Finding("two_sums", cloud.name, f"round {place[0]} has a second sum", number)
+            yield Finding("two_sums", cloud.name, text("log.second_sum", round=_counted(place[0])), number)
         summed.add(place[0])
         if "list_sha256" in record and record["list_sha256"] != list_hash(sorted(contributed[place])):
-            text = f"the sum of round {place[0]} is not over the contributions that this log took for it"
-            yield Finding("sum_list_differs", cloud.name, text, number)
+            told = text("log.sum_over_others", round=_counted(place[0]))
+            yield Finding("sum_list_differs", cloud.name, told, number)
 
 
 def _messages(cloud: Log) -> Iterator[Finding]:
     """The signed messages that came with the log: genuine, in the log, and decisions all alike."""
     logged = {str(record["sha256"]): number for number, record in _taken(cloud)}
     stated: dict[tuple[int, int], dict[bytes, str]] = defaultdict(dict)
-    for text in cloud.file.messages:
+    for line in cloud.file.messages:
         try:
-            sealed = unseal(text.encode(), max_bytes=_MAX_MESSAGE_BYTES)
+            sealed = unseal(line.encode(), max_bytes=_MAX_MESSAGE_BYTES)
             key = _key_of(cloud, sealed.envelope.sender)
             if key is None:
                 raise KeyError(sealed.envelope.sender)
             verify(sealed, key)
         except (PeerError, KeyError):
-            yield Finding("message_forged", cloud.name, "a message in it is not signed by its sender")
+            yield Finding("message_forged", cloud.name, text("log.not_its_sender"))
             continue
         envelope = sealed.envelope
         number = logged.get(sealed.sha256)
         if number is None:
-            said = f"a {envelope.type} of {envelope.sender} is in it that its records do not name"
+            said = text("log.not_named", type=envelope.type, agent=envelope.sender)
             yield Finding("message_not_in_log", cloud.name, said)
         if envelope.mh != cloud.file.header.manifest_sha256:
             yield Finding(
                 "manifest_differs",
                 cloud.name,
-                f"{envelope.sender} speaks of another manifest than the log",
+                text("log.other_manifest_spoken", agent=envelope.sender),
                 number,
             )
         if envelope.type in _STATED:
@@ -245,7 +247,11 @@ def _messages(cloud: Log) -> Iterator[Finding]:
     for place, said_by in stated.items():
         if len(said_by) > 1:
             who = " and ".join(sorted(said_by.values()))
-            yield Finding("decisions_differ", cloud.name, f"round {place[0]}: {who} have decided differently")
+            yield Finding(
+                "decisions_differ",
+                cloud.name,
+                text("log.decided_differently", round=_counted(place[0]), who=who),
+            )
 
 
 def _essence(envelope: Envelope) -> bytes:
@@ -259,8 +265,8 @@ def _trees(cloud: Log) -> Iterator[Finding]:
         if record["type"] != MessageType.ATTEST or "tree_sha256" not in record:
             continue
         if first is not None and record["tree_sha256"] != first[1]:
-            text = f"{record['from']} attests another tree than {first[0]}"
-            yield Finding("trees_differ", cloud.name, text, number)
+            told = text("log.other_tree", agent=record["from"], first=first[0])
+            yield Finding("trees_differ", cloud.name, told, number)
         first = first or (str(record["from"]), str(record["tree_sha256"]))
 
 
@@ -270,8 +276,8 @@ def _acts(acts: Log, cloud: Log) -> Iterator[Finding]:
         if record.get("act") == "job_ended" and record.get("subject") == cloud.file.header.job:
             place = cloud.places.get(str(record.get("head")))
             if place is None or place + 1 != record.get("records"):
-                text = f"the job's log ended here with another head than {cloud.name} has"
-                yield Finding("act_differs", acts.name, text, number)
+                told = text("log.other_last_head", cloud=cloud.name)
+                yield Finding("act_differs", acts.name, told, number)
 
 
 # --- the cloud and one hospital -------------------------------------------------------------------------------
@@ -288,8 +294,8 @@ def _pair(job: str, cloud: Log, hospital: Log) -> Iterator[Finding]:
         der = decode_base64url(hospital.file.header.certificate, what="certificate")
         root = decode_base64url(hospital.file.header.root, what="root")
         if key != certificates.verify(der, root).public_key:
-            text = f"the cloud took another key for {agent}'s than the one that signs here"
-            yield Finding("certificate_differs", hospital.name, text)
+            told = text("log.other_key", agent=agent)
+            yield Finding("certificate_differs", hospital.name, told)
     yield from _manifests(cloud, hospital, records)
     yield from _sent(agent, cloud, hospital, records)
     yield from _received(agent, cloud, hospital, records)
@@ -299,8 +305,8 @@ def _pair(job: str, cloud: Log, hospital: Log) -> Iterator[Finding]:
 def _manifests(cloud: Log, hospital: Log, records: Sequence[tuple[int, Record]]) -> Iterator[Finding]:
     for number, record in records:
         if "mh" in record and record["mh"] != cloud.file.header.manifest_sha256:
-            text = f"{hospital.owner} was offered another manifest than the cloud's log is about"
-            yield Finding("manifest_differs", hospital.name, text, number)
+            told = text("log.other_manifest", hospital=hospital.owner)
+            yield Finding("manifest_differs", hospital.name, told, number)
 
 
 def _sent(agent: str, cloud: Log, hospital: Log, records: Sequence[tuple[int, Record]]) -> Iterator[Finding]:
@@ -311,19 +317,22 @@ def _sent(agent: str, cloud: Log, hospital: Log, records: Sequence[tuple[int, Re
             continue
         place = logged.get(str(record.get("sha256")))
         if place is None:
-            text = (
-                f"{agent} has a receipt for its {record.get('type')} of round {record.get('round')}; "
-                f"{cloud.name} does not have it"
+            told = text(
+                "log.lost_message",
+                agent=agent,
+                type=record.get("type"),
+                round=_counted(record.get("round")),
+                cloud=cloud.name,
             )
-            yield Finding("not_in_cloud_log", hospital.name, text, number)
+            yield Finding("not_in_cloud_log", hospital.name, told, number)
             continue
         head = cloud.places.get(str(record.get("head")))
         if head is None:
-            text = f"the receipt's head is not of {cloud.name}: {agent} was shown another history"
-            yield Finding("unknown_head", hospital.name, text, number)
+            told = text("log.receipt_head", agent=agent, cloud=cloud.name)
+            yield Finding("unknown_head", hospital.name, told, number)
         elif head < place:
-            text = "the receipt's head comes before the message that it is for"
-            yield Finding("head_out_of_order", hospital.name, text, number)
+            told = text("log.receipt_early")
+            yield Finding("head_out_of_order", hospital.name, told, number)
 
 
 def _received(
@@ -336,17 +345,17 @@ def _received(
             continue
         found = said.get(str(record.get("sha256")))
         if found is None:
-            text = f"{agent} was sent a {record.get('type')} that {cloud.name} does not have: another history"
-            yield Finding("not_sent_by_cloud", hospital.name, text, number)
+            told = text("log.unknown_message", agent=agent, type=record.get("type"), cloud=cloud.name)
+            yield Finding("not_sent_by_cloud", hospital.name, told, number)
             continue
         theirs = found[1].get("list_sha256")
         if "list_sha256" in record and theirs not in (None, record["list_sha256"]):
-            text = "the list of contributions in this sum is another one in the cloud's log"
-            yield Finding("sum_differs", hospital.name, text, number)
+            told = text("log.other_contributions")
+            yield Finding("sum_differs", hospital.name, told, number)
         head = cloud.places.get(str(record.get("head")))
         if head is None:
-            text = f"the head that {agent} had seen is not of {cloud.name}: it was shown another history"
-            yield Finding("unknown_head", hospital.name, text, number)
+            told = text("log.seen_head", agent=agent, cloud=cloud.name)
+            yield Finding("unknown_head", hospital.name, told, number)
 
 
 def _taken_of(
@@ -359,21 +368,18 @@ def _taken_of(
     for number, record in own:
         # The newest messages may still be without a receipt where the hospital's log was exported.
         if record["sha256"] not in known and int(record["seq"]) <= last_known:
-            text = f"it has a {record['type']} of {agent} that {hospital.name} knows nothing of"
-            yield Finding("not_in_hospital_log", cloud.name, text, number)
+            told = text("log.not_in_hospitals", type=record["type"], agent=agent, hospital=hospital.name)
+            yield Finding("not_in_hospital_log", cloud.name, told, number)
         claim = record.get("journal")
         if not isinstance(claim, dict):
             continue
         head = hospital.heads.get(int(claim["n"]))
         if head is None:
-            text = (
-                f"{agent}'s log had a record {claim['n']} when this came; {hospital.name} ends before it, "
-                "so it was exported earlier, cut, or put back from a backup"
-            )
-            yield Finding("claim_missing", cloud.name, text, number)
+            told = text("log.ends_before", agent=agent, record=claim["n"], hospital=hospital.name)
+            yield Finding("claim_missing", cloud.name, told, number)
         elif head != claim["head"]:
-            text = f"{agent}'s log had another record {claim['n']} when this came than {hospital.name} has"
-            yield Finding("claim_differs", cloud.name, text, number)
+            told = text("log.other_record", agent=agent, record=claim["n"], hospital=hospital.name)
+            yield Finding("claim_differs", cloud.name, told, number)
 
 
 def _told_alike(job: str, hospital: Log, first: dict[Told, tuple[str, str]]) -> Iterator[Finding]:
@@ -387,5 +393,12 @@ def _told_alike(job: str, hospital: Log, first: dict[Told, tuple[str, str]]) -> 
         key = (str(record["type"]), *_place(record))
         owner, sha256 = first.setdefault(key, (hospital.owner, str(record["sha256"])))
         if record["sha256"] != sha256:
-            text = f"{hospital.owner} was sent another {key[0]} of round {key[1]} than {owner}"
-            yield Finding("told_differently", hospital.name, text, number)
+            told = text(
+                "log.sent_another", hospital=hospital.owner, type=key[0], round=_counted(key[1]), owner=owner
+            )
+            yield Finding("told_differently", hospital.name, told, number)
+
+
+def _counted(round_number: object) -> object:
+    """A round as people count, from 1; logs number them from 0. What is no number is told as it stands."""
+    return round_number + 1 if isinstance(round_number, int) else round_number
