@@ -263,7 +263,7 @@ class Desk:
             answers = self.library.answers(model)
         except InputError as error:
             raise cannot_answer(name, error) from None
-        check_pinned(name, now, model, answers.head["tree_sha256"])
+        check_pinned(name, now, model, answers.model.attested_sha256)
         return answers
 
     def _note(self, caller: str, answers: Answers, tree_sha256: str | None, role: str, records: int) -> None:

@@ -26,10 +26,10 @@ def model_meant(shelf: Shelf, standing: Standing, wanted: str | None) -> Model:
     return shelf.get(shelf.find(wanted))
 
 
-def check_pinned(name: str, now: Change, model: str, tree_sha256: str | None) -> None:
-    """Args: model: the champion or the candidate. tree_sha256: that it has. Raises: InputError: another was pinned."""
+def check_pinned(name: str, now: Change, model: str, attested_sha256: str | None) -> None:
+    """Args: model: the champion or the candidate. attested_sha256: of it. Raises: InputError: another was pinned."""
     pinned = now.tree_sha256 if model == now.model else now.candidate_sha256
-    if pinned is not None and tree_sha256 != pinned:
+    if pinned is not None and attested_sha256 != pinned:
         raise InputError(
             "the model is not the one that was pinned: its tree has another hash",
             where=f"name {name}",
@@ -60,7 +60,7 @@ def _pinned(shelf: Shelf, known: Name) -> Model:
         model = shelf.get(known.now.model)
     except InputError as error:
         raise cannot_answer(known.name, error) from None
-    check_pinned(known.name, known.now, model.id, model.tree_sha256)
+    check_pinned(known.name, known.now, model.id, model.attested_sha256)
     return model
 
 

@@ -64,6 +64,11 @@ class Model:
         return None if self.tree is None else self.tree.sha256
 
     @property
+    def attested_sha256(self) -> str | None:
+        """What tells it from every other one: the hash of its tree, or of what all members attested of a shared one."""
+        return self.tree_sha256 or self.record_sha256
+
+    @property
     def shown_tree(self) -> Tree:
         """The tree. Raises: InputError: this hospital does not hold it, and who does."""
         if self.tree is None:

@@ -35,7 +35,7 @@ class Naming:
 
     def pin(self, name: str, wanted: str) -> Name:
         """Let one model answer under a name; a trial under it ends. Raises: InputError: no such model, or no name."""
-        return self._changed(name, "pinned", self.held(wanted))
+        return self._changed(name, "pinned", self.asked(wanted))
 
     def try_out(self, name: str, wanted: str, share: str) -> Name:
         """Put a candidate on trial beside the model that answers.
@@ -68,7 +68,7 @@ class Naming:
         """
         known = self.find(name)
         if known.now.candidate is not None:
-            return self._changed(name, "trial ended", self.held(known.now.model))
+            return self._changed(name, "trial ended", self.asked(known.now.model))
         before = known.before
         if before is None:
             raise InputError(
@@ -76,7 +76,7 @@ class Naming:
                 where=f"name {name}",
                 remedy="See `privet agent models history`; `pin` lets any model answer.",
             )
-        return self._changed(name, "rolled back", self.held(before.model))
+        return self._changed(name, "rolled back", self.asked(before.model))
 
     def unpin(self, name: str) -> str:
         """Remove a name; the model that answered under it, which stays. Raises: InputError: no such name."""
@@ -119,6 +119,11 @@ class Naming:
         _ = found.shown_tree
         return found
 
+    def asked(self, wanted: str) -> Model:
+        """A model that can be asked: its tree is here, or stays shared and is asked by jobs. Raises: InputError."""
+        found = model_meant(self.shelf, self._names.read(), wanted)
+        return found if found.stays_shared else self.held(found.id)
+
     @property
     def _names(self) -> Names:
         return Names(self.folder, self.clock)
@@ -127,8 +132,8 @@ class Naming:
         self, name: str, act: str, model: Model, candidate: Model | None = None, share: str = "0"
     ) -> Name:
         check_name(name)
-        tree = str(model.tree_sha256)
-        tried = (None, None) if candidate is None else (candidate.id, str(candidate.tree_sha256))
+        tree = str(model.attested_sha256)
+        tried = (None, None) if candidate is None else (candidate.id, str(candidate.attested_sha256))
         change = Change(int(self.clock()), self.by, act, model.id, tree, tried[0], share, tried[1])
         changed = self._names.change(name, change)
         self._record(

@@ -52,13 +52,18 @@ def served(federation: LocalFederation, name: str) -> TestClient:
     return TestClient(create_app(desk.library, dict, None, desk=desk), base_url="http://127.0.0.1:8711")
 
 
-def test_a_shared_tree_is_asked_by_the_same_call(federation: LocalFederation, shared_tree: str) -> None:
+def test_a_shared_tree_is_asked_by_the_same_call(
+    federation: LocalFederation, shared_tree: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     pooled = [
         row for part in measured_clinic.dealt(measured_clinic.records(60), THREE).values() for row in part
     ]
     tree, schema = measured_clinic.pooled_tree(pooled, height=2), Schema.from_json(measured_clinic.SCHEMA)
+    assert agent(capsys, "models", "pin", federation.hospitals["h2"].folder, "kept", shared_tree)[
+        "tree_sha256"
+    ]
     with served(federation, "h2") as local:
-        answer = local.post(f"/v1/models/{shared_tree}/predict?wait=60", json={"records": RECORDS})
+        answer = local.post("/v1/models/kept/predict?wait=60", json={"records": RECORDS})
         assert answer.status_code == 200, answer.text
         found = answer.json()
         assert [p["class"] for p in found["predictions"]] == [

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from hospital_agent.models import Answers, Shelf, description, summary
+from hospital_agent.models.finding import check_pinned
 from hospital_agent.models.model import _flat, _nested
+from hospital_agent.people.naming import Naming
 from shared.errors import InputError
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Split, Tree
@@ -87,6 +89,22 @@ def test_a_model_whose_tree_is_not_here_says_so(
     with pytest.raises(InputError, match=refusal):
         Answers.of(found).document([{}])
     assert shelf.newest() == whole.id
+
+
+def test_a_tree_that_stays_shared_is_pinned_by_what_all_members_attested(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "models", KEY.public, MEMBERS.root)
+    rules = {**SECRET_RULES, "secret": {**PARTIES, "result": "shared"}}
+    shelf.put(replace(model_of(MEMBERS, **rules), tree=None, record_sha256="ab" * 32), KEY)
+    pinned = Naming(tmp_path, shelf, "ada").pin("ward", MODEL.id).now
+    assert pinned.tree_sha256 == "ab" * 32
+    check_pinned("ward", pinned, MODEL.id, shelf.get(MODEL.id).attested_sha256)
+    with pytest.raises(InputError, match="another hash"):
+        check_pinned("ward", pinned, MODEL.id, None)
+    opened = {**SECRET_RULES, "secret": {**PARTIES, "result_parties": ["h2"]}}
+    elsewhere = model_of(MEMBERS, job="cd" * 16, **opened)
+    shelf.put(replace(elsewhere, tree=None, record_sha256="cd" * 32), KEY)
+    with pytest.raises(InputError, match="opened to other hospitals"):
+        Naming(tmp_path, shelf, "ada").pin("ward", elsewhere.id)
 
 
 def test_importance_is_told_where_counts_are() -> None:
