@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+import os
+import pwd
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,7 +122,11 @@ def predict(
         Path | None, typer.Option(help="Records as CSV with a header, or as a JSON list.")
     ] = None,
 ) -> Report:
-    """Answer for one record (--set, several times) or for a file of them."""
+    """Answer for one record (--set, several times) or for a file of them.
+
+    Who asked which model, and about how many records, is noted (privet agent predictions log). Drift counters are the
+    running agent's, so they count what it is asked itself: by programs, on its pages and by clinical systems.
+    """
     from hospital_agent.models import Answers
 
     if bool(values) == (file is not None):
@@ -132,10 +139,36 @@ def predict(
     if file is not None:
         records, ignored = _of_study(records, answers.names)
     document = answers.document(records) | ({"ignored_columns": ignored} if ignored else {})
+    _note(folder, found, len(records))
     lines = [_answer_text(prediction) for prediction in document["predictions"]]
     if ignored:
         lines.append(f"Columns that the study does not use: {', '.join(ignored)}")
     return Report(document, "\n".join([*lines, document["notice"]]))
+
+
+def _note(folder: Path, model: Model, records: int) -> None:
+    """In the log of predictions, if there is one. Raises: InputError: it cannot be written, so nothing is answered."""
+    from hospital_agent.models.predictions_log import PredictionsLog
+    from hospital_agent.settings import load_settings
+
+    if not load_settings(folder).local.predictions_log:
+        return
+    try:
+        with closing(PredictionsLog(folder, time.time, rotates=False)) as log:
+            log.note(f"command of {person()}", model.id, model.tree_sha256, "only", records)
+    except OSError as error:
+        raise InputError(
+            f"the log of predictions cannot be written: {error.strerror or type(error).__name__}",
+            where=str(folder),
+            remedy="Run it as the agent's user, make room on the disk, or set local.predictions_log = false.",
+        ) from None
+
+
+def person() -> str:
+    """Who runs the command, as the system knows them."""
+    with suppress(KeyError):
+        return pwd.getpwuid(os.getuid()).pw_name
+    return f"uid {os.getuid()}"
 
 
 def _of_study(records: list[Record], names: frozenset[str]) -> tuple[list[Record], list[str]]:

@@ -7,10 +7,7 @@ Which version answers under a name is changed here, by a person of this hospital
 
 from __future__ import annotations
 
-import os
-import pwd
 import time
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hospital_agent.commands.arguments import Folder, ModelArgument, ModelPrefix
-from hospital_agent.commands.predicting import models, open_shelf
+from hospital_agent.commands.predicting import models, open_shelf, person
 from shared.reports import Report
 
 if TYPE_CHECKING:
@@ -219,7 +216,7 @@ def naming_in(folder: Path) -> Naming:
     """Whoever runs the command, at the names of the models in a folder."""
     from hospital_agent.people.naming import Naming
 
-    return Naming(folder, open_shelf(folder), _person())
+    return Naming(folder, open_shelf(folder), person())
 
 
 def _told(folder: Path, known: Name, act: str) -> Report:
@@ -261,13 +258,6 @@ def _record(folder: Path, kind: str, **details: object) -> None:
 
     with Journal.open(folder) as journal, journal.transaction():
         journal.record(kind, **details)
-
-
-def _person() -> str:
-    """Who runs the command, as the system knows them."""
-    with suppress(KeyError):
-        return pwd.getpwuid(os.getuid()).pw_name
-    return f"uid {os.getuid()}"
 
 
 def _records(number: int) -> str:

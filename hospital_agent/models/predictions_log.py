@@ -24,11 +24,12 @@ FILES: Final = 8
 
 @dataclass(slots=True)
 class PredictionsLog:
-    """The log of an agent's folder. `clock`: Unix seconds."""
+    """The log of an agent's folder. `clock`: Unix seconds. `rotates`: the running agent does, and nobody else."""
 
     folder: Path
     clock: Callable[[], float]
     file_bytes: int = FILE_BYTES
+    rotates: bool = True
     _descriptor: int | None = field(default=None, init=False, repr=False)
     _size: int = field(default=0, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
@@ -51,15 +52,18 @@ class PredictionsLog:
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with self._lock:
             descriptor = self._descriptor
-            if descriptor is None or self._size + len(line) > self.file_bytes:
+            if descriptor is None or (self.rotates and self._size + len(line) > self.file_bytes):
                 descriptor = self._open_next()
             self._append(descriptor, line)
 
     def _append(self, descriptor: int, line: bytes) -> None:
-        """All of the line or nothing of it: a disk that fills up takes a part and says nothing."""
+        """All of the line or nothing of it: a disk that fills up takes a part and says nothing.
+
+        Commands note here as well, so what stands before the line is not what this object has written.
+        """
         written = os.write(descriptor, line)
         if written < len(line):
-            os.ftruncate(descriptor, self._size)
+            os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_CUR) - written)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._size += written
 
@@ -76,7 +80,7 @@ class PredictionsLog:
     def _open_next(self) -> int:
         self._close()
         make_private_folder(self.path.parent)
-        if self.path.exists() and self.path.stat().st_size + 1024 > self.file_bytes:
+        if self.rotates and self.path.exists() and self.path.stat().st_size + 1024 > self.file_bytes:
             for number in range(FILES - 1, 0, -1):
                 older = self.path if number == 1 else _numbered(self.path, number - 1)
                 if older.exists():

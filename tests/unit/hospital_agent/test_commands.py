@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import shelf_of
+from hospital_agent.models.predictions_log import PredictionsLog
 from privet.__main__ import run
 from shared.protocol.enrolment import fingerprint, spoken
 from shared.protocol.governing import sign_study, verify_answer
@@ -171,6 +173,31 @@ def test_predict_takes_words_csv_and_json(
         "nephritis: lumbar pain = 1 and urine pushing = 1 and nausea = 0; share 1.00"
         in capsys.readouterr().out
     )
+
+
+def test_predict_is_noted_beside_what_the_running_agent_notes(
+    member: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = tmp_path / "ask.csv"
+    table.write_text("lumbar pain\n1\n0\n")
+    running = PredictionsLog(member, lambda: 1.0)
+    running.note("ward", "ab" * 16, None, "only", 7)
+    command(capsys, "predict", member, "--file", table)
+    running.note("ward", "ab" * 16, None, "only", 8)
+    entries = command(capsys, "predictions", "log", member)["predictions"]
+    assert [entry["records"] for entry in entries] == [7, 2, 8]
+    assert entries[1]["caller"].startswith("command of ")
+    assert "lumbar" not in running.path.read_text()
+    # A disk that fills up takes the half of a line back, and nothing of others' lines.
+    whole, write = running.path.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:9]))
+    with pytest.raises(OSError, match="No space"):
+        running.note("ward", "ab" * 16, None, "only", 9)
+    problem = command(capsys, "predict", member, "--file", table, code=3)
+    assert "log of predictions cannot be written" in problem["detail"]
+    monkeypatch.undo()
+    assert running.path.read_bytes() == whole
+    running.close()
 
 
 def test_predict_leaves_out_columns_of_a_table_that_the_study_does_not_use(
