@@ -51,7 +51,10 @@ def test_repr_shows_no_key() -> None:
 
 def test_wrong_files_name_the_file_and_the_remedy() -> None:
     other = X25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    for pem in (b"", b"not a key", other):
+    unknown = (
+        IdentityKey.from_raw(bytes(32)).to_pem().replace(b"K2Vw", b"K2V7")
+    )  # of 1.3.101.123, which is nothing
+    for pem in (b"", b"not a key", other, unknown):
         with pytest.raises(InputError, match=r"agent\.pem.*init command"):
             IdentityKey.from_pem(pem, where="agent.pem")
     with pytest.raises(InputError, match="32 bytes"):
