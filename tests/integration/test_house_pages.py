@@ -438,6 +438,49 @@ def test_parts_that_look_again_say_nothing_while_nothing_changes(opened: Open) -
 
 
 @pytest.mark.long
+def test_a_steward_consents_and_the_agent_brings_it_to_the_cloud(opened: Open) -> None:
+    study = opened.federation.cloud.study(SCHEMA, name="consented", question="May results differ?")
+    page = f"/house/studies/{study}"
+    opened.federation.until(lambda: opened.browser.http.get(page).status_code == 200)
+    form = f"{page}/consent"
+    assert form in opened.browser.get(page)
+    assert "cannot be taken back" in opened.browser.get(form)
+    said = {"person": ADA, "password": PASSWORD}
+    opened.browser.post(form, form, 403, person=ADA, password="x", other="")
+    refused = opened.browser.post(form, form, 422, **said, other="abc").text
+    assert "64 hexadecimal digits" in refused
+    opened.browser.post(form, form, **said, other=f" {'AB' * 32} ")
+    with Journal.open(opened.folder) as journal:
+        (word,) = studies.words_said(journal, study)
+        by = [record["person"] for record in journal.audit_records() if record["kind"] == "consented"]
+    assert (word["kind"], word["consent"]["without_sha256"]) == ("consent", "ab" * 32)
+    assert by == [ADA]
+    opened.federation.until(lambda: "arrived" in opened.browser.get(page))
+    left = opened.browser.get("/house/messages?way=left")
+    assert "Our word on a study" in left
+
+
+@pytest.mark.long
+def test_a_job_that_is_over_is_forgotten_by_a_steward(opened: Open) -> None:
+    with Journal.open(opened.folder) as journal:
+        known = journal.find(opened.job)
+        over = replace(known, job="cd" * 16)
+        journal.put_job(over)
+        journal.put_job(replace(over, job="ef" * 16, status=JobStatus.ACTIVE))
+    form = f"/house/jobs/{over.job}/forget"
+    opened.browser.post(form, form, 403, person=ADA, password="x")
+    answer = opened.browser.post(form, form, person=ADA, password=PASSWORD)
+    assert answer.headers["location"] == "/house/jobs"
+    opened.browser.get(f"/house/jobs/{over.job}", 404)
+    assert "Only a job that is over" in opened.browser.get(f"/house/jobs/{'ef' * 16}/forget", 422)
+    with Journal.open(opened.folder) as journal:
+        assert journal.was_forgotten(over.job)
+        told = [record for record in journal.audit_records() if record["kind"] == "forgotten"]
+        journal.forget("ef" * 16)
+    assert told[-1]["person"] == ADA
+
+
+@pytest.mark.long
 def test_an_offer_is_answered_on_its_page_and_the_agent_acts(opened: Open) -> None:
     federation, browser = opened.federation, opened.browser
     for name in THREE:
