@@ -40,7 +40,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning"),
 ]
 RULES = GrowthRules(min_node=1, min_child=1, max_depth=None)
-SMALL = ["contact-lenses", "play-tennis, numbers"]
+SMALL = ["acute-inflammations", "contact-lenses", "play-tennis, numbers"]
 
 
 def lines() -> dict[str, str]:
@@ -155,7 +155,9 @@ def test_the_same_contract_by_the_installed_command(name: str, tmp_path: Path) -
     way, recipe = prepare(name, tmp_path), RECIPES[name]
     records = source_words(recipe, recipe.paths[0])
     contract = tmp_path / "typed.json"
-    inspected = typed("inspect", *records, *draft_words(recipe)[:2], "--floor", "1")
+    derive = ["--derive", str(recipe.derive)] if recipe.derive else []
+    names = ["--names", ",".join(recipe.names)] if recipe.derive else []
+    inspected = typed("inspect", *records, "--class", recipe.class_words, *derive, *names, "--floor", "1")
     typed("draft", *records, *draft_words(recipe), "-o", str(contract))
     assert typed("check", str(contract), *records)["fits"]
     assert contract.read_bytes() == way.contract_file.read_bytes()

@@ -135,7 +135,8 @@ def draft_words(recipe: Recipe) -> list[str]:
     """The options of `privet data draft` beside the records and the output."""
     names = names_of(recipe)
     return [
-        *("--class", "Class" if recipe.query else str(recipe.target)),
+        *("--class", recipe.class_words),
+        *(["--derive", str(recipe.derive)] if recipe.derive else []),
         *(["--names", ",".join(names)] if names else []),
         *recipe.options,
         *("--floor", "1"),
@@ -147,6 +148,8 @@ def names_of(recipe: Recipe) -> list[str] | None:
 
     Columns that the reference leaves out are those of `--drop`, and else the first one, an identifier.
     """
+    if recipe.names:
+        return list(recipe.names)
     if recipe.reference is None or recipe.query or Path(recipe.files[0]).suffix in (".arff", ".csv"):
         return None
     document = reference_of(recipe.reference, "gain-ratio")
@@ -187,7 +190,8 @@ def written_parts(recipe: Recipe, folder: Path) -> list[Path]:
 def settings_of(recipe: Recipe, path: Path, contract: DataContract) -> DataSettings:
     """What a hospital with this part says of it in `[data]`."""
     if recipe.query is None:
-        return DataSettings(path=path, contract=contract, class_column=recipe.target)
+        target = None if recipe.derive else recipe.target
+        return DataSettings(path=path, contract=contract, class_column=target)
     return DataSettings(url=_DUCKDB, query=recipe.query.format(file=path), contract=contract)
 
 

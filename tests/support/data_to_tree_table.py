@@ -169,9 +169,8 @@ def relabelled(form: dict[str, Any], labels: Mapping[str, str]) -> dict[str, Any
 def line_of(name: str, way: Way, outcome: Outcome) -> str:
     """One line of the page's table."""
     recipe = way.recipe
-    options = " ".join(
-        [f"--class {'Class' if recipe.query else recipe.target}", *map(shlex.quote, recipe.options)]
-    )
+    derive = [f"--derive {recipe.derive.name}"] if recipe.derive else []
+    options = " ".join([f"--class {recipe.class_words}", *derive, *map(shlex.quote, recipe.options)])
     query = " (query)" if recipe.query else ""
     return f"| {name} | `{options}`{query} | {', '.join(way.advised)} | {' | '.join(outcome.found)} |"
 

@@ -23,12 +23,13 @@ _UTF16 = "utf-16"
 class Recipe:
     """How one file, or those of two hospitals, becomes a contract.
 
-    `target`: position of the class in the file, of one of its two columns where there is a query. `options`: of
+    `target`: position of the class in the file, of one of its two columns where it is made of them. `options`: of
     `privet data draft`, all that are needed beside the class, the names and the floor. `reference`: the tree that other
     programs grew, by name; its attributes name the columns of a file without header. `measured`: the tree is one of
-    mode gain-ratio. `query`: the records are what this SQL makes of `{file}`. `recoded`: position of a column to old
-    and new texts, for the second reading. `labels`: our class labels to the reference's. `twin`: the same records in
-    another form, which give the same tree.
+    mode gain-ratio. `query`: the records are what this SQL makes of `{file}`. `derive`: the file of `--derive`, which
+    makes the class; `names` are then those of the file's columns. `recoded`: position of a column to old and new texts,
+    for the second reading. `labels`: our class labels to the reference's. `twin`: the same records in another form,
+    which give the same tree.
     """
 
     files: tuple[str, ...]
@@ -37,9 +38,16 @@ class Recipe:
     reference: str | None = None
     measured: bool = False
     query: str | None = None
+    derive: Path | None = None
+    names: tuple[str, ...] = ()
     recoded: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     twin: str | None = None
+
+    @property
+    def class_words(self) -> str:
+        """The class on the command line: its position, or its name where it is made of other columns."""
+        return "Class" if self.query or self.derive else str(self.target)
 
     @property
     def paths(self) -> list[Path]:
@@ -112,6 +120,8 @@ SELECT CAST(column1 AS INTEGER) AS "Nausea", CAST(column2 AS INTEGER) AS "Lumbar
  CAST(column5 AS INTEGER) AS "Burning of urethra",
  2 * CAST(column6 AS INTEGER) + CAST(column7 AS INTEGER) AS "Class"
 FROM read_csv('{file}', encoding = 'utf-16', delim = '\t', header = false)"""
+_SYMPTOMS = ("Nausea", "Lumbar pain", "Urine pushing", "Micturition pains", "Burning of urethra")
+_YES_AS_ONE = words(*(f"--recode {column}:no=0 --recode {column}:yes=1" for column in range(2, 7)))
 _GRADES = {14: dict.fromkeys("234", "1")}
 _HEART = words("--missing ?", *(f"--recode 14:{grade}=1" for grade in "234"))
 _MEASURED_HEART = (*_HEART, "--measured", *_same("--number", range(1, 14)))
@@ -125,6 +135,14 @@ _APPLY = ("--apply",)
 
 RECIPES: dict[str, Recipe] = {
     "acute-inflammations": Recipe(
+        ("acute-inflammations/diagnosis.data",),
+        8,
+        ("--drop", "1", *_YES_AS_ONE),
+        "acute-inflammations-120",
+        derive=Path(__file__).with_name("acute_inflammations.json"),
+        names=("temperature", *_SYMPTOMS, "bladder", "nephritis"),
+    ),
+    "acute-inflammations, by a query": Recipe(
         ("acute-inflammations/diagnosis.data",), 8, (), "acute-inflammations-120", query=_ACUTE
     ),
     "acute-inflammations, temperature": Recipe(

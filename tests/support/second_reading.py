@@ -25,7 +25,7 @@ Row = tuple[int, ...]
 
 def second_reading(way: Way) -> list[Row]:
     """All records as codes, the class last; only the names of columns are the product's."""
-    if way.recipe.query is not None:
+    if way.recipe.query is not None or way.recipe.derive is not None:
         return [_acute(fields, way.schema) for path in way.recipe.paths for fields in fields_of(path)]
     places = {
         column.name: column.position - 1
