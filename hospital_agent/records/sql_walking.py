@@ -1,13 +1,16 @@
-"""Where records of a database end in a tree, counted there: the walk as one nested CASE, a row a place and class.
+"""Where records of a database end in a tree, counted there: the walk as nested CASEs, a row a place and class.
 
 Places are those of `walking`. What comes out of the engine is how many records of each class end at each place; no
-record's values do. A vote of branches over missing values has no such expression, and large trees make queries that
-engines and their parsers refuse: both are left to `walking` (`MustCopyError`).
+record's values do. A CASE asks at most `PIECE` questions in a row, for parsers nest no deeper than their stack. Of a
+deeper tree it ends at the place where its piece of the tree does, and a query around it goes on from there. A vote of
+branches over missing values has no such expression, and trees of very many nodes make queries that take longer than a
+copy: both are left to `walking` (`MustCopyError`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -33,9 +36,11 @@ from shared.tree.model import Leaf, Node, Split, Tree
 from shared.tree.schema import Schema
 from shared.tree.voting import can_vote
 
-MAX_NODES: Final = 1000
-MAX_DEPTH: Final = 24
+MAX_NODES: Final = 10_000
+PIECE: Final = 20
 """Of a CASE in a CASE: what Python's and engines' parsers of a query take with room to spare."""
+MAX_DEPTH: Final = 10 * PIECE
+"""Of a query in a query: the same."""
 
 Ends = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64], tuple[str, ...]]
 """Place, class and number of records of every pair that occurs, each of shape (pairs,), and the records' notes."""
@@ -59,11 +64,12 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings, selector: Sel
         if selector is not None:
             check_parting(columns, schema, settings, spellings, selector)
         records = taken(columns, schema, settings, spellings, selector)
-        counted = records.rows.group_by(
-            place=_Walk(records, schema).expression(tree.root),
-            label=code_of(records.labels, range(len(records.labels))),
+        walked, ends = _Walk(records, schema).of(tree)
+        counted = walked.group_by(
+            place=ends, label=code_of(records.labels, range(len(records.labels)))
         ).aggregate(records=lambda table: table.count())
-        found = counted.to_pyarrow()
+        with _queries_apart():
+            found = counted.to_pyarrow()
     if found.num_rows and min(found["label"].to_pylist()) < 0:
         raise InputError(
             "the records changed while they were counted.",
@@ -80,14 +86,14 @@ def refuse_what_no_query_says(tree: Tree, schema: Schema) -> None:
     if tree.node_count > MAX_NODES:
         raise MustCopyError(f"the tree has more than {MAX_NODES} nodes")
     level: Sequence[Node] = [tree.root]
-    for _ in range(MAX_DEPTH):
+    for _ in range(MAX_DEPTH + 1):
         splits = [node for node in level if isinstance(node, Split)]
         if any(schema.attributes[one.attribute].is_fractional and can_vote(one) for one in splits):
             raise MustCopyError("records with missing values end where the branches' vote says")
         level = [kid for one in splits for kid in one.kids]
         if not level:
             return
-    raise MustCopyError(f"the tree asks more than {MAX_DEPTH - 1} questions in a row")
+    raise MustCopyError(f"the tree asks more than {MAX_DEPTH} questions in a row")
 
 
 def with_thresholds(tree: Tree, schema: Schema) -> Schema:
@@ -105,19 +111,55 @@ def with_thresholds(tree: Tree, schema: Schema) -> Schema:
     return replace(schema, attributes=attributes)
 
 
+@contextmanager
+def _queries_apart() -> Iterator[None]:
+    """Ibis would make one query of a query around another, and so one deep CASE of pieces."""
+    options = ibis().options.sql
+    fuses, options.fuse_selects = options.fuse_selects, False
+    try:
+        yield
+    finally:
+        options.fuse_selects = fuses
+
+
 class _Walk:
-    """Builds the expression, and numbers the nodes in the order of `Tree.nodes` as it goes."""
+    """Builds the expression of a tree. Nodes are numbered in the order of `Tree.nodes`."""
 
     def __init__(self, records: SqlRecords, schema: Schema) -> None:
-        self._records, self._schema, self._next = records, schema, 0
+        self._records, self._schema = records, schema
 
-    def expression(self, node: Node) -> Any:
-        """The place of a row that has come to this node."""
-        here, self._next = ibis().literal(self._next, type="int32"), self._next + 1
-        if isinstance(node, Leaf):
-            return here
-        kids = [self.expression(kid) for kid in node.kids]
-        return ibis().cases(*zip(self._branches(node), kids, strict=True), else_=here)
+    def of(self, tree: Tree) -> tuple[Any, Any]:
+        """Rows, and over them the place where each ends."""
+        sizes = _sizes(tree)
+        ends, roots = self._piece(tree.root, 0, sizes)
+        rows, columns = self._records.rows, []
+        while roots:
+            columns.append(f"privet_place{len(columns)}")
+            rows = rows.mutate(**{columns[-1]: ends})
+            pieces, roots = [(number, self._piece(node, number, sizes)) for node, number in roots], []
+            for _, (_, deeper) in pieces:
+                roots += deeper
+            cases = [(_literal(number), expression) for number, (expression, _) in pieces]
+            ends = rows[columns[-1]].cases(*cases, else_=ibis().null("int32"))
+        return rows, ibis().coalesce(ends, *(rows[name] for name in reversed(columns))) if columns else ends
+
+    def _piece(self, root: Node, first: int, sizes: Mapping[int, int]) -> tuple[Any, list[tuple[Node, int]]]:
+        """The place of a row that has come to `root`, or how far this piece takes it; and where others go on."""
+        onwards: list[tuple[Node, int]] = []
+
+        def expression(node: Node, number: int, depth: int) -> Any:
+            if isinstance(node, Leaf):
+                return _literal(number)
+            if depth == PIECE:
+                onwards.append((node, number))
+                return _literal(number)
+            kids, at = [], number + 1
+            for kid in node.kids:
+                kids.append(expression(kid, at, depth + 1))
+                at += sizes[id(kid)]
+            return ibis().cases(*zip(self._branches(node), kids, strict=True), else_=_literal(number))
+
+        return expression(root, first, 0), onwards
 
     def _branches(self, split: Split) -> list[Any]:
         """For each branch whether a row takes it; rows that take none end here."""
@@ -147,3 +189,15 @@ class _Walk:
 
 def _any_of(conditions: Sequence[Any]) -> Any:
     return reduce(or_, conditions, ibis().literal(False))
+
+
+def _sizes(tree: Tree) -> dict[int, int]:
+    """Nodes of each node's subtree, by the node's identity."""
+    sizes: dict[int, int] = {}
+    for node in reversed(list(tree.nodes())):  # kids come behind their parents
+        sizes[id(node)] = 1 + (0 if isinstance(node, Leaf) else sum(sizes[id(kid)] for kid in node.kids))
+    return sizes
+
+
+def _literal(number: int) -> Any:
+    return ibis().literal(number, type="int32")

@@ -16,11 +16,18 @@ import pytest
 
 from hospital_agent.records import DataSettings, sql_walking
 from hospital_agent.records.derived_source import DerivedSource, chosen_records, rows_of
+from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.selecting import Selector
 from hospital_agent.records.sql_checks import read_spellings
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_rows import encode_there, read_codes
-from hospital_agent.records.sql_walking import MAX_DEPTH, MAX_NODES, count_ends, refuse_what_no_query_says
+from hospital_agent.records.sql_walking import (
+    MAX_DEPTH,
+    MAX_NODES,
+    PIECE,
+    count_ends,
+    refuse_what_no_query_says,
+)
 from hospital_agent.records.walking import places_of
 from shared.errors import InputError
 from shared.protocol.tallies import evaluation_schema
@@ -112,14 +119,38 @@ def chain(depth: int) -> Tree:
 def test_records_end_where_a_walk_of_their_codes_ends(ward: DataSettings) -> None:
     coded = encode_there(SCHEMA, ward)
     rows, drawn = rows_of(SCHEMA, coded), random.Random(11)
-    for tree in [*(Tree(drawn_tree(drawn, 4)) for _ in range(2)), chain(MAX_DEPTH - 1)]:
-        place, label, number, notes = count_ends(tree, SCHEMA, ward)
-        expected = Counter(zip(places_of(tree, SCHEMA, rows).tolist(), rows.classes.tolist(), strict=True))
-        assert (
-            dict(zip(zip(place.tolist(), label.tolist(), strict=True), number.tolist(), strict=True))
-            == expected
-        )
-        assert notes == ()
+    for tree in [*(Tree(drawn_tree(drawn, 4)) for _ in range(2)), chain(2 * PIECE + 5)]:
+        ends_as_walked(tree, ward, rows)
+
+
+def ends_as_walked(tree: Tree, ward: DataSettings, rows: RecordRows) -> None:
+    place, label, number, notes = count_ends(tree, SCHEMA, ward)
+    expected = Counter(zip(places_of(tree, SCHEMA, rows).tolist(), rows.classes.tolist(), strict=True))
+    assert (
+        dict(zip(zip(place.tolist(), label.tolist(), strict=True), number.tolist(), strict=True)) == expected
+    )
+    assert notes == ()
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3])
+def test_a_tree_in_pieces_is_the_tree(
+    duck: DataSettings, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    rows, drawn = rows_of(SCHEMA, encode_there(SCHEMA, duck)), random.Random(piece)
+    monkeypatch.setattr(sql_walking, "PIECE", piece)
+    ends_as_walked(Tree(drawn_tree(drawn, 6)), duck, rows)
+
+
+@pytest.mark.long
+def test_trees_as_large_and_as_deep_as_may_be(ward: DataSettings) -> None:
+    rows, drawn = rows_of(SCHEMA, encode_there(SCHEMA, ward)), random.Random(5)
+    large = next(
+        tree
+        for tree in (Tree(drawn_tree(drawn, 13)) for _ in range(1000))
+        if MAX_NODES / 2 < tree.node_count <= MAX_NODES
+    )
+    for tree in (large, chain(MAX_DEPTH)):
+        ends_as_walked(tree, ward, rows)
 
 
 @pytest.mark.parametrize("missing", ["36.6", "40"])
@@ -189,7 +220,7 @@ def test_what_no_query_says_is_told() -> None:
     wide = Split(1, tuple(Split(1, (Leaf(0),) * 4) for _ in range(4)))
     cases = {
         "vote says": (Tree(voting), SCHEMA),
-        f"more than {MAX_DEPTH - 1} questions": (chain(MAX_DEPTH), SCHEMA),
+        f"more than {MAX_DEPTH} questions": (chain(MAX_DEPTH + 1), SCHEMA),
         f"more than {MAX_NODES} nodes": (Tree(_grown(wide, 5)), SCHEMA),
     }
     for message, (tree, schema) in cases.items():
