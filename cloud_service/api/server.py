@@ -117,12 +117,21 @@ def _tls_context(_config: uvicorn.Config, default: Callable[[], ssl.SSLContext])
     return context
 
 
+def address_of(settings: Settings, port: int) -> str:
+    """What a person at this machine opens. Args: port: that was taken, where the settings leave it open."""
+    scheme = "http" if settings.tls_files is None else "https"
+    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - all, so this one too
+    return f"{scheme}://{f'[{host}]' if ':' in host and '[' not in host else host}:{port}/"
+
+
 def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:
     """Serve until a signal comes. Raises: InputError: the address cannot be had."""
     sys.setswitchinterval(_SWITCH_SECONDS)
 
     def announce(port: int) -> None:
         _log.info("listening", host=settings.host, port=port)
+        if sys.stderr.isatty():
+            print(f"Pages for people: {address_of(settings, port)}  (Ctrl-C ends)", file=sys.stderr)  # noqa: T201
 
     drain = app.state.services.notifier.drain
     server = Server(
