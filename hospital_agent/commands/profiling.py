@@ -29,7 +29,9 @@ def inspect(
     ] = None,
     patient: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The column that names patients, to find repeated ones."),
+        typer.Option(
+            metavar="COLUMN", help="The column that names patients, to find repeated ones; else data.patient."
+        ),
     ] = None,
     floor: Floor = None,
     html: Annotated[
@@ -47,8 +49,9 @@ def inspect(
 
     settings = chosen_settings(file, agent, setting)
     target = class_column if class_column is not None else settings.class_column
+    person = patient if patient is not None else settings.patient_column
     table = chosen_table(settings)
-    profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())], patient)
+    profile = profile_of(table, chosen_floor(floor, agent), target, [*settings.drop, *(drop or ())], person)
     text = text_of(profile)
     if html is not None:
         write_new(html, html_of(profile).encode())

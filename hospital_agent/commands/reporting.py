@@ -106,7 +106,7 @@ def report(
     )
     made = report_of(found, evidence, choices, version("privet"))
     document = report_document(made)
-    text = _text(document)
+    text = _text(document, choices.floor)
     if html is not None:
         write_new(html, report_page(document).encode())
         text += f"\nThe page is in {html}."
@@ -138,8 +138,8 @@ def _ledger(folder: Path, job: str) -> tuple[Entry, ...] | None:
     return fact.entries
 
 
-def _text(document: dict[str, Any]) -> str:
-    """The measures of each judgement, and where the rest is."""
+def _text(document: dict[str, Any], floor: int | None) -> str:
+    """The measures of each judgement, how they are rounded, and where the rest is."""
     about = document["about"]
     lines = [
         f"Study {about['study']}: {about['question']}",
@@ -151,6 +151,9 @@ def _text(document: dict[str, Any]) -> str:
             for table in section["tables"]:
                 if not table["caption"].startswith("Each class"):
                     lines += ["", table["caption"], *_columns([table["head"], *table["rows"]])]
+    if floor is not None:
+        told = f"Counts are rounded to multiples of {floor}, those below {floor} are left out, for others may read it; "
+        lines += ["", f"{told}--exact shows them as they are, for this hospital's own eyes."]
     lines += ["", "The whole report, with what its authors have to add: --html FILE or --json."]
     return "\n".join(lines)
 

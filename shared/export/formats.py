@@ -37,9 +37,13 @@ FORMATS: Final[Mapping[FormatName, Format]] = {
 }
 
 
+_PICTURES: Final = ("dot", "svg")
+"""Forms that are looked at, and given no record."""
+
+
 def reading_of(subject: Subject, name: FormatName) -> str | None:
-    """What a person must know about the study's data contract and a form; None where the study has none."""
-    if subject.contract is None:
+    """What a person must know about the study's data contract and a form that answers; None where there is none."""
+    if subject.contract is None or name in _PICTURES:
         return None
     return subject.held_reading if name in ("json", "sklearn", "python") else subject.reading
 

@@ -134,7 +134,10 @@ def test_other_forms_say_how_records_must_be() -> None:
     command = "privet data recode heart FILE --agent DIR --out records.csv"
     for form in ("pmml", "rules", "dot", "svg"):
         assert command in render(SUBJECT, form).decode(), form
+    for form in ("pmml", "onnx", "rules"):
         assert command in (reading_of(SUBJECT, form) or "")
+    for picture in ("dot", "svg"):
+        assert reading_of(SUBJECT, picture) is None, "nobody gives records to a picture"
     for holds in HOLDING:
         assert "holds the study's data contract" in (reading_of(SUBJECT, holds) or "")
     assert reading_of(replace(SUBJECT, contract=None), "python") is None
