@@ -5,6 +5,8 @@
   const quietMilliseconds = 4000;
   let last = 0;
   let timer = 0;
+  // What has just been done is said until something else has happened since.
+  const first = document.querySelector("[data-announce]")?.dataset.announce;
 
   function say(sentence) {
     const place = document.querySelector("[data-announce-here]");
@@ -17,6 +19,7 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     const told = event.target.querySelector("[data-announce]");
     if (!told) return;
+    if (told.dataset.announce !== first) document.querySelector("[data-notice]")?.remove();
     clearTimeout(timer);
     timer = setTimeout(() => say(told.dataset.announce), Math.max(0, last + quietMilliseconds - Date.now()));
   });
