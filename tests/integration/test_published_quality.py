@@ -260,6 +260,7 @@ def test_figures_go_out_once_though_the_agent_dies_before_they_do(
         "clinic", invited=list(HOSPITALS), tally={"kind": "evaluation", "model": world.grown}
     )
     world.federation.until(lambda: hospital.failure is not None)
+    world.federation.wait(job, ("h1", "h2"))
     assert world.told(job)["evaluations"][0]["missing"] == ["h3"]
     hospital.daemon, hospital.failure = None, None
     hospital.start()
