@@ -32,6 +32,7 @@ from shared.protocol.effects import (
 from shared.protocol.envelopes import Sealed, body_of
 from shared.protocol.job import Job, Member, Step
 from shared.protocol.layout import MAX_FORWARDED_BYTES, next_prompts, root_slots
+from shared.protocol.senders import advanced, current
 from shared.protocol.stages import (
     close_invitation,
     drop_forwarded,
@@ -82,13 +83,13 @@ def create(manifest: Manifest, certificates: Mapping[AgentId, bytes], now: int) 
 def receive(job: Job, sealed: Sealed, now: int) -> Step:
     """One member's message. Raises: PeerError: with the code of section 13 that fits; the job is unchanged."""
     envelope = sealed.envelope
-    advanced = _advanced(job, sealed)
+    moved_on = advanced(job, sealed)
     handler = _HANDLERS.get(envelope.type)
     if handler is None:
         raise PeerError(ErrorCode.MALFORMED, f"the cloud takes no {envelope.type} message")
     if job.is_over and not (envelope.type is MessageType.ATTEST and job.state is CloudState.DONE):
         raise PeerError(ErrorCode.LATE, f"job {job.manifest.job} is over: {job.state}")
-    return handler(advanced, sealed, now)
+    return handler(moved_on, sealed, now)
 
 
 def refused(job: Job, sealed: Sealed) -> Job:
@@ -96,55 +97,7 @@ def refused(job: Job, sealed: Sealed) -> Job:
 
     Raises: PeerError: it is not the sender's next message, so nothing at all changes.
     """
-    return _advanced(job, sealed)
-
-
-def _advanced(job: Job, sealed: Sealed) -> Job:
-    member = _sender(job, sealed.envelope)
-    return job.with_member(replace(member, chain=member.chain.after(sealed.sha256)))
-
-
-def _sender(job: Job, envelope: Envelope) -> Member:
-    member = job.members.get(AgentId(envelope.sender))
-    if member is None:
-        raise PeerError(
-            ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not invited to job {job.manifest.job}"
-        )
-    if envelope.mh != job.mh:
-        raise PeerError(ErrorCode.MALFORMED, "mh is not the hash of this job's manifest")
-    if (envelope.seq, envelope.prev) != (member.chain.seq, member.chain.prev):
-        raise PeerError(
-            ErrorCode.REPLAY_CONFLICT,
-            f"expected seq {member.chain.seq} of {member.id} and its prev, got seq {envelope.seq}",
-        )
-    return member
-
-
-def _current(job: Job, envelope: Envelope, wanted: CloudState) -> Member:
-    """The sender, once the message is seen to belong to the open round in the wanted state."""
-    here, there = (job.round, job.attempt), (envelope.round, envelope.attempt)
-    if there < here or (there == here and _is_past(job.state, wanted)):
-        raise PeerError(
-            ErrorCode.LATE, f"round {here[0]} attempt {here[1]} is {job.state}; this came for {there}"
-        )
-    if there != here or job.state is not wanted:
-        raise PeerError(ErrorCode.WRONG_ROUND, f"round {here[0]} attempt {here[1]} is open, got {there}")
-    if envelope.sender not in job.roster:
-        raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not in the roster of this round")
-    return job.members[AgentId(envelope.sender)]
-
-
-_ORDER: Final = (
-    CloudState.KEYING,
-    CloudState.COLLECTING,
-    CloudState.COMMITTED,
-    CloudState.OPENING,
-    CloudState.DECIDING,
-)
-
-
-def _is_past(state: CloudState, wanted: CloudState) -> bool:
-    return state in _ORDER and _ORDER.index(state) > _ORDER.index(wanted)
+    return advanced(job, sealed)
 
 
 # --- answers to the offer -------------------------------------------------------------------------------------
@@ -200,7 +153,7 @@ def _after_answer(job: Job, effects: tuple[CloudEffect, ...], now: int) -> Step:
 
 
 def _on_contribution(job: Job, sealed: Sealed, now: int) -> Step:
-    member = _current(job, sealed.envelope, CloudState.COLLECTING)
+    member = current(job, sealed.envelope, CloudState.COLLECTING)
     if member.contributed is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already contributed to this round")
     job = job.with_member(replace(member, contributed=sealed.sha256))
@@ -257,7 +210,7 @@ def summed(
 
 
 def _on_partial(job: Job, sealed: Sealed, now: int) -> Step:
-    member = _current(job, sealed.envelope, CloudState.OPENING)
+    member = current(job, sealed.envelope, CloudState.OPENING)
     if member.partial is not None:
         raise PeerError(
             ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decrypted its part of this round"
@@ -280,7 +233,7 @@ def _on_decision(job: Job, sealed: Sealed, now: int) -> Step:
     if sealed.envelope.type is not wanted:
         raise PeerError(ErrorCode.MALFORMED, f"profile {job.manifest.profile} decides by {wanted}")
     deciding = CloudState.COMPUTING if job.manifest.is_secret else CloudState.DECIDING
-    member = _current(job, sealed.envelope, deciding)
+    member = current(job, sealed.envelope, deciding)
     if member.decision is not None:
         raise PeerError(ErrorCode.REPLAY_CONFLICT, f"{member.id} has already decided this round")
     statement = _statement(sealed.envelope)
