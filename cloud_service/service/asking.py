@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from cloud_service.service.results import Results
 from shared.errors import InputError
-from shared.protocol.model_card import NO_WORDS, CardFacts, card, notice
+from shared.protocol.model_card import CardFacts, card, notice, undescribed
 from shared.tree.answering import Answer, AnswerBook
 from shared.tree.prediction import Value
 
@@ -37,7 +37,7 @@ class Published:
             "notice": notice(manifest),
             "name": None,
             "role": "only",
-            "intended_use": NO_WORDS,
+            "intended_use": undescribed(),
             "card": f"/v1/models/{job_id}/card",
         }
         names = frozenset(attribute.name for attribute in schema.attributes)

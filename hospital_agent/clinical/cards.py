@@ -17,7 +17,7 @@ from uuid import UUID
 from hospital_agent.clinical.services import Service
 from hospital_agent.local_api.desk import Asked
 from hospital_agent.models import Model
-from hospital_agent.models.card import NO_WORDS
+from hospital_agent.models.card import undescribed
 from shared.contract.fhir import MappedRecord, Origin
 
 MAX_SUMMARY: Final = 139
@@ -185,7 +185,7 @@ def _limits(asked: Shown) -> str:
     told = [
         head["notice"],
         head.get("caution"),
-        UNDESCRIBED if own in (None, NO_WORDS) else own,
+        UNDESCRIBED if own in (None, undescribed()) else own,
         INTENDED_USE,
     ]
     return f"**Limits:** {' '.join(escaped(text) for text in told if text)}"

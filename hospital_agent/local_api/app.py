@@ -14,7 +14,8 @@ from hospital_agent.local_api.library import Library
 from hospital_agent.local_api.problems import add_problems, problems
 from hospital_agent.local_api.questions import ExactRoute
 from hospital_agent.local_api.versioned import add_models, add_predictions
-from hospital_agent.models import NOTICE, description, summary
+from hospital_agent.models import description, summary
+from shared.texts import text
 
 
 def create_app(
@@ -28,7 +29,9 @@ def create_app(
 
     Args: gate: with doors of other rooms. desk: that counts and notes; by default one that keeps nothing.
     """
-    app = FastAPI(title="Privet hospital agent", description=NOTICE, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Privet hospital agent", description=text("common.notice"), docs_url=None, redoc_url=None
+    )
     app.router.route_class = ExactRoute
     app.state.library = library
     app.state.gate = Gate(token) if gate is None else gate

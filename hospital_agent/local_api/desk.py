@@ -18,13 +18,14 @@ from hospital_agent.local_api.problems import RefusedError
 from hospital_agent.local_api.rates import Rates
 from hospital_agent.local_api.secret_desk import SecretDesk, question_document
 from hospital_agent.models import Answers, Record, description, summary
-from hospital_agent.models.card import NO_WORDS, card_of
+from hospital_agent.models.card import card_of, undescribed
 from hospital_agent.models.counters import Counters
 from hospital_agent.models.finding import cannot_answer, check_pinned
+from hospital_agent.models.gauges import worst
 from hospital_agent.models.names import LATEST, STUDY_PREFIX, Change, Names, Standing
 from hospital_agent.models.predictions_log import PredictionsLog
 from hospital_agent.models.questions import Question
-from hospital_agent.models.watching import Watch, worst
+from hospital_agent.models.watching import Watch
 from shared.errors import InputError
 from shared.tree.answering import Answer
 
@@ -348,7 +349,7 @@ class Desk:
                 **answers.head,
                 "name": name,
                 "role": role,
-                "intended_use": use or NO_WORDS,
+                "intended_use": use or undescribed(),
                 "card": f"/v1/models/{answers.model.id}/card",
                 **caution,
             }

@@ -7,10 +7,8 @@ from hospital_agent.models.describing import description, summary
 from hospital_agent.models.model import Model
 from hospital_agent.models.shares import get_shares, put_shares, shares_path
 from hospital_agent.models.shelf import Shelf, shelf_of
-from shared.protocol.model_card import NOTICE
 
 __all__ = [
-    "NOTICE",
     "Answers",
     "Model",
     "Record",

@@ -9,9 +9,9 @@ from hospital_agent.models.model import Model
 from hospital_agent.models.tallies import TallyResult, confusion_of, tally_document
 from shared.evaluation.confusion import Confusion, accuracy, balanced_accuracy
 from shared.evaluation.measures import Measure
-from shared.protocol.model_card import NO_WORDS, CardFacts, card, card_markdown
+from shared.protocol.model_card import CardFacts, card, card_markdown, undescribed
 
-__all__ = ["NO_WORDS", "card_markdown", "card_of", "evaluation_of"]
+__all__ = ["card_markdown", "card_of", "evaluation_of", "undescribed"]
 
 
 def card_of(

@@ -13,19 +13,11 @@ from typing import Any, Final
 
 from shared.protocol.participation import schema_of
 from shared.protocol.report_facts import mode_words, noise_sentence, rule_words
+from shared.texts import text
 from shared.tree.model import Tree
 from shared.wire.manifest import Manifest
 
-NOTICE: Final = "Decision support for research; not certified for clinical use. A person decides."
-NO_WORDS: Final = (
-    "No intended use was described. Until the hospital has (privet agent models describe), for research only."
-)
-_LIMITS: Final = (
-    NOTICE,
-    "It answers for patients like those of the hospitals it was trained on; of others nothing is known.",
-    "A value that the training did not know, or that is missing, may end the walk early; the answer says so.",
-    "A share of training records is not a calibrated risk; an evaluation on held-out records says how good it is.",
-)
+_LIMITS: Final = ("common.notice", "card.alike", "card.may_end_early", "card.not_calibrated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,23 +40,19 @@ class CardFacts:
 
 def notice(manifest: Manifest) -> str:
     """What stands beside every answer of a model."""
-    noise, told = manifest.noise, NOTICE + _weights(manifest)
-    if noise is None:
-        return told
-    sigma = f"{Decimal(noise.sigma_squared).sqrt():.4g}"
-    return f"{told} The counts behind this tree carry noise of standard deviation {sigma} for differential privacy."
+    told = [text("common.notice")]
+    if manifest.class_weights is not None:
+        classes = schema_of(manifest).classes
+        weights = zip(classes, manifest.class_weights, strict=True)
+        told.append(text("card.weighed", weights=", ".join(f"{label} {weight}" for label, weight in weights)))
+    if manifest.noise is not None:
+        told.append(text("card.noise", deviation=f"{Decimal(manifest.noise.sigma_squared).sqrt():.4g}"))
+    return " ".join(told)
 
 
-def _weights(manifest: Manifest) -> str:
-    weights = manifest.class_weights
-    if weights is None:
-        return ""
-    classes = schema_of(manifest).classes
-    told = ", ".join(f"{label} {weight}" for label, weight in zip(classes, weights, strict=True))
-    return (
-        f" Classes were weighed while the tree grew ({told}): the answer is the class of most weight, which need not "
-        "be the most frequent one."
-    )
+def undescribed() -> str:
+    """What stands for the intended use that nobody has described yet."""
+    return text("card.undescribed")
 
 
 def card(facts: CardFacts) -> dict[str, Any]:
@@ -80,7 +68,7 @@ def card(facts: CardFacts) -> dict[str, Any]:
         "manifest_sha256": facts.manifest_sha256,
         "study": manifest.study,
         "question": manifest.question,
-        "intended_use": facts.intended_use or NO_WORDS,
+        "intended_use": facts.intended_use or undescribed(),
         "described": bool(facts.intended_use),
         "notice": notice(manifest),
         "trained": datetime.fromtimestamp(facts.done, UTC).date().isoformat(),
@@ -104,7 +92,7 @@ def card(facts: CardFacts) -> dict[str, Any]:
             "depth": None if tree is None else tree.depth,
         },
         "evaluations": list(facts.evaluations),
-        "limits": [*_LIMITS, *([noise] if noise else [])],
+        "limits": [*map(text, _LIMITS), *([noise] if noise else [])],
         "synthetic": manifest.synthetic,
     }
 
@@ -112,28 +100,25 @@ def card(facts: CardFacts) -> dict[str, Any]:
 def card_markdown(card: Mapping[str, Any]) -> str:
     """The card as a page of Markdown, for people."""
     lines = [
-        f"# Model card: {_plain(card['question'])}",
+        f"# {text('card.title', question=_plain(card['question']))}",
         "",
-        f"**Intended use.** {_plain(card['intended_use'])}",
+        f"**{text('card.intended_use')}** {_plain(card['intended_use'])}",
         "",
-        f"**Notice.** {_plain(card['notice'])}",
+        f"**{text('card.notice')}** {_plain(card['notice'])}",
         "",
         "| | |",
         "|---|---|",
-        *(f"| {name} | {_plain(told)} |" for name, told in _facts(card)),
+        *(f"| {text(f'card.{name}')} | {_plain(told)} |" for name, told in _facts(card)),
         "",
-        "## Inputs",
+        f"## {text('card.inputs')}",
         "",
         *(f"- {_plain(i['name'])}: {_input(i)}" for i in card["inputs"]),
         "",
-        "## How good it is",
+        f"## {text('card.how_good')}",
         "",
-        *(
-            [_evaluation(e) for e in card["evaluations"]]
-            or ["No evaluation job has judged this tree here yet."]
-        ),
+        *([f"- {_evaluation(e)}" for e in card["evaluations"]] or [text("card.not_judged")]),
         "",
-        "## Limits",
+        f"## {text('card.limits')}",
         "",
         *(f"- {_plain(limit)}" for limit in card["limits"]),
     ]
@@ -143,36 +128,40 @@ def card_markdown(card: Mapping[str, Any]) -> str:
 def _facts(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     predicts = card["predicts"]
     facts = [
-        ("Predicts", f"{predicts['name']}: {', '.join(predicts['classes'])}"),
-        ("Model", card["model"]),
-        ("SHA-256 of the tree", card["tree_sha256"] or card["tree"]["held"]),
-        ("Study", card["study"]),
-        ("Trained", card["trained"]),
-        ("By the hospitals", ", ".join(card["hospitals"])),
-        ("Records", "not told" if card["records"] is None else str(card["records"])),
-        ("How", card["mode"]),
-        ("Rules", ", ".join(f"{name} {told}" for name, told in card["rules"].items())),
-        ("Predictions show at most", card["disclosure"]),
+        ("predicts", f"{predicts['name']}: {', '.join(predicts['classes'])}"),
+        ("model", card["model"]),
+        ("tree", card["tree_sha256"] or card["tree"]["held"]),
+        ("study", card["study"]),
+        ("trained", card["trained"]),
+        ("hospitals", ", ".join(card["hospitals"])),
+        ("records", text("card.not_told") if card["records"] is None else str(card["records"])),
+        ("how", card["mode"]),
+        ("rules", ", ".join(f"{name} {told}" for name, told in card["rules"].items())),
+        ("shown", card["disclosure"]),
     ]
-    return [*facts, ("Test data", "yes, of no patient")] if card["synthetic"] else facts
+    return [*facts, ("test_data", text("card.of_no_patient"))] if card["synthetic"] else facts
 
 
 def _input(entry: Mapping[str, Any]) -> str:
-    return "a number" if entry["values"] is None else ", ".join(_plain(value) for value in entry["values"])
+    if entry["values"] is None:
+        return text("card.a_number")
+    return ", ".join(_plain(value) for value in entry["values"])
 
 
 def _evaluation(entry: Mapping[str, Any]) -> str:
     found = entry["accuracy"]
     if found["value"] is None:
-        return f"- On {entry['on']}: no records."
-    between = "" if found["low"] is None else f" (95 % interval {found['low']:.3f} to {found['high']:.3f})"
-    return f"- On {entry['on']}, {entry['records']} of them: accuracy {found['value']:.3f}{between}."
+        return text("card.no_records", on=entry["on"])
+    told = {"on": entry["on"], "n": entry["records"], "accuracy": f"{found['value']:.3f}"}
+    if found["low"] is None:
+        return text("card.judged", **told)
+    return text("card.judged_between", **told, low=f"{found['low']:.3f}", high=f"{found['high']:.3f}")
 
 
-def _plain(text: str) -> str:
-    """Text that cannot change the page around it."""
+def _plain(words: str) -> str:
+    """Words that cannot change the page around them."""
     return (
-        " ".join(text.split())
+        " ".join(words.split())
         .replace("\\", "\\\\")
         .replace("|", "\\|")
         .replace("<", "&lt;")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from shared.evaluation.report_subject import JudgedOn
 from shared.protocol.disclosure import Entry, forecast
@@ -13,21 +12,10 @@ from shared.texts import text
 from shared.wire.manifest import Manifest
 from shared.wire.tally import SelectionSpec
 
-_MODES: Final = {
-    "hardened": "PPSDT (sums of encrypted counts)",
-    "paper": "PPSDT as published (sums of encrypted counts, test data only)",
-    "secret-id3": "id3 (secret sharing)",
-    "secret-gainratio": "gain-ratio (secret sharing)",
-}
-_THRESHOLDS: Final = {
-    "gain": "of greatest information gain, by C4.5's least numbers of records on either side",
-    "gain-mdl": "of greatest information gain less C4.5's penalty, by its least numbers of records on either side",
-}
-
 
 def mode_words(manifest: Manifest) -> str:
     """How the tree was grown, in a few words."""
-    return _MODES[manifest.profile]
+    return text(f"card.mode.{manifest.profile}")
 
 
 def rule_words(manifest: Manifest) -> dict[str, str]:
@@ -36,13 +24,13 @@ def rule_words(manifest: Manifest) -> dict[str, str]:
         "criterion": manifest.criterion,
         "min_node": str(manifest.min_node),
         "min_child": str(manifest.min_child),
-        "max_depth": "none" if manifest.max_depth is None else str(manifest.max_depth),
-        "split_on_zero_gain": "yes" if manifest.split_on_zero_gain else "no",
+        "max_depth": text("common.none") if manifest.max_depth is None else str(manifest.max_depth),
+        "split_on_zero_gain": text("common.yes" if manifest.split_on_zero_gain else "common.no"),
     }
     if manifest.min_gain is not None:
-        rules["min_gain"] = f"{manifest.min_gain} bits"
+        rules["min_gain"] = text("card.bits", n=manifest.min_gain)
     if manifest.thresholds is not None:
-        rules["thresholds"] = _THRESHOLDS[manifest.thresholds]
+        rules["thresholds"] = text(f"card.thresholds.{manifest.thresholds}")
     pruning = manifest.pruning
     if pruning is not None:
         given = pruning.model_dump(mode="json", exclude_none=True)

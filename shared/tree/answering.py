@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
+from shared.texts import text
 from shared.tree.binary_tests import branch_names
 from shared.tree.model import Node, Split, Tree
 from shared.tree.prediction import (
@@ -182,18 +183,27 @@ def _treated(attribute: str, prediction: Prediction) -> str:
 
 def _explanation(prediction: Prediction, interval: tuple[float, float] | None) -> str:
     """The answer in one or two sentences."""
-    reason = f"because {prediction.path}" if prediction.steps else "whatever the values are"
-    told = [f"{prediction.label}, {reason}."]
+    label, path = prediction.label, prediction.path
+    told = [
+        text("prediction.because", label=label, path=path)
+        if prediction.steps
+        else text("prediction.always", label=label)
+    ]
     if prediction.note is not None:
-        told.append(f"{'Not covered: ' if prediction.stop_reason is not None else ''}{prediction.note}")
+        is_covered = prediction.stop_reason is None
+        told.append(prediction.note if is_covered else text("prediction.not_covered", note=prediction.note))
     if prediction.probability is not None:
-        kind = "the vote" if prediction.parted_at is not None else "the training records with this path"
-        between = (
-            "" if interval is None else f" (95 % interval {_percent(interval[0])} to {_percent(interval[1])})"
-        )
-        told.append(f"{_percent(prediction.probability)} of {kind} had this class{between}.")
+        told.append(_share(prediction, prediction.probability, interval))
     return " ".join(told)
 
 
+def _share(prediction: Prediction, probability: float, interval: tuple[float, float] | None) -> str:
+    of = "prediction.of_votes" if prediction.parted_at is not None else "prediction.of_records"
+    between = ""
+    if interval is not None:
+        between = text("prediction.between", low=_percent(interval[0]), high=_percent(interval[1]))
+    return text(of, share=_percent(probability), between=between)
+
+
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return text("prediction.percent", n=f"{100 * share:.0f}")

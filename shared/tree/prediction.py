@@ -19,6 +19,7 @@ from itertools import starmap
 from typing import Final, Literal
 
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.binary_tests import AtMost, BinaryTest, branch_names, goes_right
 from shared.tree.model import Node, Split, Tree, shown_number
 from shared.tree.numbers import UnknownValueError, parse_number
@@ -62,23 +63,16 @@ class Prediction:
     @property
     def path(self) -> str:
         """The path in words: `lumbar pain = yes and temperature > 37.5`; of an empty path, `any record`."""
-        return " and ".join(starmap(_step, self.steps)) or "any record"
+        return text("prediction.and").join(starmap(_step, self.steps)) or text("prediction.any_record")
 
     @property
     def note(self) -> str | None:
         """What a reader must know about a walk that ended early or went in parts, as a sentence; None otherwise."""
         if self.parted_at is not None:
-            return (
-                f"{self.parted_at} has no value: "
-                "all its branches answered, each as heavily as training records went there."
-            )
+            return text("prediction.parted", attribute=self.parted_at)
         if self.stop_reason is None:
             return None
-        found = {"missing": "has no value", "unseen": "has a value that the training did not know"}
-        return (
-            f"{self.stopped_at} {found[self.stop_reason]}: "
-            "the answer is the most frequent class of the records with the path so far."
-        )
+        return text(f"prediction.{self.stop_reason}", attribute=self.stopped_at)
 
 
 def _step(attribute: str, value: str) -> str:
@@ -232,9 +226,9 @@ def _number_text(attribute: Attribute, value: str | int | float | Decimal) -> st
 
 def _category(attribute: Attribute, value: str | int | float | Decimal) -> int | None:
     """The index of a listed category: the text as it is, 1 for `1` or `1.0`, true for `true`, `yes`, `1`."""
-    for text in _spellings(value):
+    for spelling in _spellings(value):
         try:
-            return attribute.code_of(text)
+            return attribute.code_of(spelling)
         except UnknownValueError:
             continue
     return None
