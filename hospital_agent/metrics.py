@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from hospital_agent.cloud import BUSY_STATUSES, Exchange
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.store import JOURNAL_FILE
-from hospital_agent.models.watching import STATES as DRIFT_STATES
+from hospital_agent.models.gauges import STATES as DRIFT_STATES
 from shared.crypto.certificates import Certificate
 from shared.protocol.expiry import ends
 

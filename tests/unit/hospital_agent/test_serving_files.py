@@ -10,9 +10,10 @@ import pytest
 
 from hospital_agent.models import counters
 from hospital_agent.models.counters import COUNTERS_FILE, Counters, read_counters
+from hospital_agent.models.gauges import Gauge
 from hospital_agent.models.names import SERVING
 from hospital_agent.models.predictions_log import LOG_FILE, PredictionsLog, read_log
-from hospital_agent.models.watching import Gauge, Watch
+from hospital_agent.models.watching import Watch
 
 
 def noted(folder: Path) -> list[int]:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hospital_agent.models.gauges import Gauge
 from hospital_agent.models.questions import Questions
-from hospital_agent.models.watching import FIRST_WINDOW, TOLD_EVERY, Gauge, Watch
+from hospital_agent.models.watching import FIRST_WINDOW, TOLD_EVERY, Watch
 from hospital_agent.models.windows import KEPT_WEEKS, begin_of, week_of
 from shared.tree.binary_tests import AtMost
 from shared.tree.model import Leaf, Split, Tree
