@@ -109,6 +109,17 @@ def drawn_tree(drawn: random.Random, depth: int) -> Node:
     return Split(attribute, tuple(kids[:2]), test=test)
 
 
+def grown(drawn: random.Random, nodes: int) -> Node:
+    """A random tree of at most so many nodes."""
+    attribute = drawn.randint(0, 2)
+    branches = SCHEMA.branch_count(attribute)
+    if nodes <= branches:
+        return Leaf(drawn.randint(0, 1))
+    left = nodes - 1 - branches
+    shares = [drawn.randint(0, left // branches) for _ in range(branches - 1)]
+    return Split(attribute, tuple(grown(drawn, 1 + share) for share in [*shares, left - sum(shares)]))
+
+
 def chain(depth: int) -> Tree:
     node: Node = Leaf(0)
     for level in range(depth):
@@ -143,12 +154,9 @@ def test_a_tree_in_pieces_is_the_tree(
 
 @pytest.mark.long
 def test_trees_as_large_and_as_deep_as_may_be(ward: DataSettings) -> None:
-    rows, drawn = rows_of(SCHEMA, encode_there(SCHEMA, ward)), random.Random(5)
-    large = next(
-        tree
-        for tree in (Tree(drawn_tree(drawn, 13)) for _ in range(1000))
-        if MAX_NODES / 2 < tree.node_count <= MAX_NODES
-    )
+    rows = rows_of(SCHEMA, encode_there(SCHEMA, ward))
+    large = Tree(grown(random.Random(5), MAX_NODES - 2))
+    assert MAX_NODES * 0.7 < large.node_count <= MAX_NODES
     for tree in (large, chain(MAX_DEPTH)):
         ends_as_walked(tree, ward, rows)
 
