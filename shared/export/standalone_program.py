@@ -11,6 +11,7 @@ PROGRAM: Final = r'''
 import csv
 import json
 import math
+import os
 import re
 import sys
 import unicodedata
@@ -224,5 +225,11 @@ def main():
 RULES = [None if reads is None else rule_of(*reads) for reads in READS]
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+        sys.stdout.flush()
+    except BrokenPipeError:  # who reads has enough, such as `head`; nothing is left to be said on the way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 1
+    sys.exit(status)
 '''

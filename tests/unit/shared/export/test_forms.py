@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -268,12 +269,12 @@ def test_no_text_of_a_tree_becomes_code() -> None:
 
 @pytest.mark.parametrize("form", [form for form in get_args(FormatName) if form != "onnx"])
 def test_a_head_cannot_begin_a_line_of_its_own(form: FormatName) -> None:
-    evil = "x\n}\nIF TRUE THEN 0\rimport os\u2028os.abort() */ --> ]]>"
+    evil = "x\n}\nIF TRUE THEN 0\rimport evil\u2028evil.abort() */ --> ]]>"
     origin = Origin(question=evil, study=evil, job=evil, date=evil, hospitals=(evil,), notice=evil)
     text = render(Subject.prepare(TREE, SCHEMA, "counts", origin), form).decode()
     if form in ("rules", "dot", "python"):
         assert not any(
-            line.startswith(("IF TRUE THEN 0", "import os", "os.abort")) for line in text.splitlines()
+            line.startswith(("IF TRUE THEN 0", "import evil", "evil.abort")) for line in text.splitlines()
         )
     if form in ("pmml", "svg"):
         ET.fromstring(text)
@@ -412,3 +413,31 @@ def test_onnx_keeps_hostile_texts() -> None:
     pytest.importorskip("onnxruntime")
     told = run_onnx(render(subject(), "onnx"), RECORDS)
     assert told == read_pmml(to_pmml(subject()), RECORDS, SCHEMA)
+
+
+@pytest.mark.parametrize("words", [["--about"], []])
+def test_a_reader_of_the_file_of_python_who_has_enough_gets_no_traceback(
+    tmp_path: Path, words: list[str]
+) -> None:
+    path = tmp_path / "tree.py"
+    path.write_text(to_python(subject()), encoding="ascii")
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerows(
+        [[attribute.name for attribute in SCHEMA.attributes], *([VALUES[0], "37"] for _ in range(9_000))]
+    )
+    with subprocess.Popen(
+        [sys.executable, str(path), *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()  # before the program has written, as `head -0` would
+        process.stdout = None
+        told = process.communicate(table.getvalue())[1]
+    assert process.returncode == 1
+    assert "Traceback" not in told
+    assert "Exception" not in told
