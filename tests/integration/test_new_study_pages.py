@@ -109,6 +109,35 @@ def test_a_study_from_question_to_summary(cloud: CloudUnderTest, browser: Browse
     assert [(act["act"], act["actor"]) for act in acts] == [("study_created", "coordinator-all")]
 
 
+ASKED = {
+    "profiles": ["secret-gainratio"],
+    "asking": "yes",
+    "ask_questions_per_day": "3",
+    "ask_questions": "40",
+    "ask_records_per_day": "50",
+    "ask_records": "600",
+}
+MEASURED = {"lines": "age: numbers 0 to 120", "class_name": "ill", "class_labels": "no, yes"}
+
+
+def test_a_study_may_let_hospitals_ask_a_shared_tree(cloud: CloudUnderTest, browser: Browser) -> None:
+    draft = filled(browser, question={"id": "asked"}, records=MEASURED, mode=ASKED)
+    assert "3 within 24 hours and 40 altogether" in text_of(browser.get(f"{draft}/summary").text)
+    assert browser.post(f"{draft}/create").headers["location"] == "/studies/asked"
+    document = cloud.services.studies.get("asked").document
+    assert document is not None
+    assert document.shared_result
+    assert document.asking is not None
+    assert document.asking.model_dump() == {
+        "questions_per_day": 3, "questions": 40, "records_per_day": 50, "records": 600,
+    }  # fmt: skip
+    silent = filled(browser, question={"id": "silent"}, records=MEASURED, mode={**ASKED, "asking": []})
+    assert browser.post(f"{silent}/create").headers["location"] == "/studies/silent"
+    document = cloud.services.studies.get("silent").document
+    assert document is not None
+    assert document.asking is None
+
+
 @pytest.mark.parametrize(
     ("step", "changes", "field", "says"),
     [
@@ -132,6 +161,8 @@ def test_a_study_from_question_to_summary(cloud: CloudUnderTest, browser: Browse
         ("hospitals", {"min_hospitals": "2"}, "min_hospitals", "from 3 on"),
         pytest.param("hospitals", {"members": ["h1", "h9"]}, "members", "h9", marks=pytest.mark.long),
         ("mode", {"compute_0": "h1", "compute_1": "h1", "compute_2": "h2"}, "compute_0", "different"),
+        ("mode", {**ASKED, "ask_records": "many"}, "ask_records", "whole number"),
+        pytest.param("mode", {**ASKED, "ask_records": "9"}, "asking", "no more", marks=pytest.mark.long),
         ("rules", {"min_node": "many"}, "min_node", "whole number"),
         pytest.param("rules", {"max_jobs": "0"}, "max_jobs", "100000", marks=pytest.mark.long),
         pytest.param("rules", {"expires": "soon"}, "expires", "2027-11-30", marks=pytest.mark.long),
