@@ -68,8 +68,11 @@ def read_figures(
     raw = text.encode()
     if len(raw) > MAX_QUALITY_BYTES:
         raise PeerError(ErrorCode.TOO_LARGE, f"quality: at most {MAX_QUALITY_BYTES} bytes, got {len(raw)}")
-    form = EvaluationFigures if kind == "evaluation" else ImportanceFigures
-    figures: Figures = validated(form, raw, what="quality")
+    figures: Figures = (
+        validated(EvaluationFigures, raw, what="quality")
+        if kind == "evaluation"
+        else validated(ImportanceFigures, raw, what="quality")
+    )
     wrong = [
         (figures.canonical() != raw, "expected canonical JSON"),
         (kind not in spec.figures, "the study does not publish these figures"),
@@ -116,7 +119,8 @@ def _wrong_evaluation(
             f"expected numbers of records in multiples of {spec.floor}",
         ),
         (
-            any(not _is_short(text) for text in _texts(figures)),
+            any(not _is_short(text) for text in _texts(figures))
+            or not _is_short(figures.p_value or "", P_DIGITS),
             f"expected figures with {DIGITS} decimals",
         ),
         (
@@ -151,5 +155,5 @@ def _texts(figures: EvaluationFigures) -> list[str]:
     return [text for text in texts if text is not None]
 
 
-def _is_short(text: str) -> bool:
-    return len(text.partition(".")[2]) <= DIGITS
+def _is_short(text: str, digits: int = DIGITS) -> bool:
+    return len(text.partition(".")[2]) <= digits

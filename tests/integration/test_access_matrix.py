@@ -71,6 +71,7 @@ TABLE: Mapping[tuple[str, str], Row | Same] = {
     ("GET", "/v1/jobs/{job_id}/events"): Row("OCSAU", 200, 404),
     ("GET", "/v1/jobs/{job_id}/traffic"): Row("OCSAU", 200, 404),
     ("GET", "/v1/jobs/{job_id}/result"): Row("CSAU", 200, 404),
+    ("GET", "/v1/jobs/{job_id}/evaluation"): Row("CSAU", 200, 404),
     ("GET", "/v1/jobs/{job_id}/tree"): Row("SA", 200, 404),
     ("POST", "/v1/jobs/{job_id}/predict"): Row("SA", 200, 404, RECORD),
     ("POST", "/v1/models/{job_id}/predict"): Row("SA", 200, 404, RECORD),

@@ -24,7 +24,7 @@ from tests.support.http_hospital import hospitals_of, run_together
 NAMES = ("h1", "h2", "h3")
 DAY = 86_400
 GONE = ("outbox", "deliveries", "messages_in", "job_events")
-STAYS = ("jobs", "job_members", "audit", "job_costs", "aggregates", "published_trees")
+STAYS = ("jobs", "job_members", "audit", "job_costs", "aggregates", "published_trees", "sent_figures")
 
 
 @pytest.fixture

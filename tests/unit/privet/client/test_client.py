@@ -103,6 +103,7 @@ def every_call() -> list[calls.Call[Any]]:
         calls.predict("{job_id}", {}),
         calls.predict_many("{job_id}", [{}]),
         calls.model_card("{job_id}"),
+        calls.evaluation("{job_id}"),
         calls.ledger("{job_id}"),
         calls.dossier("{study_id}"),
         calls.audit("{job_id}"),
