@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from hospital_agent.records import DataSettings, open_source
+from hospital_agent.records.derived_source import DerivedSource
+from hospital_agent.records.selecting import Selector
+from hospital_agent.records.sql_source import SqlSnapshot
 from hospital_agent.records.sql_spark import master_of
 from shared.errors import InputError
+from shared.protocol.tallies import evaluation_schema
+from shared.tree.frontier import NodeQuery
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Leaf, Split, Tree
 from shared.tree.schema import Attribute, Schema
+from shared.wire.manifest import ClassSpec
+from shared.wire.tally import SelectionSpec
 
 SCHEMA = Schema.create(
     [
@@ -69,3 +78,37 @@ def test_spark_counts_what_a_file_counts(tmp_path: Path) -> None:
         again.count([])
     with pytest.raises(InputError, match="the database does not know it, or refuses it"):
         open_source(DataSettings(url="spark://local[2]", table="nowhere"), tmp_path).freeze(SCHEMA, SALT)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("patient", [None, "mrn"])
+def test_spark_parts_and_walks_records_itself(tmp_path: Path, patient: str | None) -> None:
+    path = tmp_path / "ward.parquet"
+    duckdb.sql(ROWS.replace("SELECT", "SELECT 'p' || (i // 4)::INT AS mrn,", 1)).write_parquet(str(path))
+    places = (
+        DataSettings(path=path),
+        DataSettings(url="spark://local[2]", query=f"SELECT * FROM parquet.`{path}`"),
+    )
+    wanted = {"seed": "5e" * 16, "parts": 10, "first": 7, "last": 10, "use": "test", "hash": "hmac-sha256"}
+    selector = Selector(SelectionSpec.model_validate(wanted), bytes(range(32)))
+    tree = Tree(
+        Split(1, (Split(2, (Leaf(0), Leaf(1), Leaf(0), Leaf(1), Leaf(1))), Leaf(1), Leaf(0), Leaf(1)))
+    )
+    told = evaluation_schema(ClassSpec(name="ill", labels=["no", "yes"]), tree.node_count)
+    ends = Schema.from_json(told.model_dump(by_alias=True, exclude_none=True))
+    root = [NodeQuery((), tuple(range(len(SCHEMA.attributes))), (0, 1))]
+    counts = []
+    for place in places:
+        settings = replace(place, patient_column=patient)
+        part = DerivedSource(settings, tmp_path / "kept", selector).freeze(SCHEMA, SALT)
+        walked = DerivedSource(settings, tmp_path / "kept", selector, lambda: (tree, SCHEMA)).freeze(
+            ends, SALT
+        )
+        counts.append((part.count(root), part.row_count, walked.count([NodeQuery((), (0,), (0, 1))])))
+        if place.url is not None:
+            assert isinstance(part, SqlSnapshot)
+            assert not [note for note in walked.notes if "fetched" in note]
+    assert counts[0] == counts[1]
+    assert 400 < counts[0][1] < 800
