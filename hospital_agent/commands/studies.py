@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -73,13 +74,17 @@ def show(folder: Folder, study: StudyName) -> Report:
     with _desk(folder) as desk:
         entry = kept.find(desk.journal, study)
         said = kept.words_said(desk.journal, entry.study)
+        asked = kept.questions_in(desk.journal, entry.study)
     words = [*words_of(entry.document, desk.own), *_narrower(folder, entry, desk.own)]
     document = _document_of(entry) | {
         "in_words": words,
         "document": entry.document.model_dump(mode="json", by_alias=True),
         "said": said,
+        "asked": [asdict(one) for one in asked],
     }
     text = "\n\n".join([f"Study {entry.study}, document {entry.sha256}", *words, _standing(entry)])
+    for one in asked:
+        text += f"\n{one.hospital} asked shared trees: {one.questions} questions, {one.records} records"
     if entry.answer == "pending":
         text += f"\nNext: privet agent studies approve {folder} {entry.study}, or decline"
     return Report(document, text)

@@ -69,6 +69,16 @@ class StudyEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class Asker:
+    """A hospital that has asked shared trees by itself. `newest`: its last job, Unix seconds."""
+
+    hospital: str
+    questions: int
+    records: int
+    newest: int
+
+
+@dataclass(frozen=True, slots=True)
 class Word:
     """Signed bytes for the cloud about a study."""
 
@@ -165,6 +175,16 @@ def asked_by(journal: Journal, study_id: str, hospital: str) -> list[Earlier]:
     return [Earlier(*row) for row in rows]
 
 
+def questions_in(journal: Journal, study_id: str) -> list[Asker]:
+    """What each hospital has asked shared trees of a study by itself in jobs with this hospital, by its id."""
+    rows = journal.connection.execute(
+        "SELECT hospital, COUNT(*), SUM(records), MAX(created) FROM asked_questions WHERE study = ? "
+        "GROUP BY hospital ORDER BY hospital",
+        (study_id,),
+    )
+    return [Asker(*row) for row in rows]
+
+
 def answer(journal: Journal, seen: StudyEntry, changed: StudyEntry, raw: bytes, *, person: str = "") -> None:
     """A person's answer to a document, with the signed bytes for the cloud.
 
@@ -200,9 +220,7 @@ def consent(
     said_by = {"person": person} if person else {}
     with journal.transaction():
         _send(journal, entry.study, WordKind.CONSENT, raw)
-        journal.record(
-            "consented", study=entry.study, sha256=entry.sha256, without=without_sha256, **said_by
-        )
+        journal.record("consented", study=entry.study, sha256=entry.sha256, without=without_sha256, **said_by)
 
 
 def words_to_send(journal: Journal) -> list[Word]:

@@ -28,11 +28,15 @@ class Pointing:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far those that were asked about differ from those it was trained on: words, and no number of a patient."""
+    """How far those that were asked about differ from those it was trained on: words, and no number of a patient.
+
+    `weeks`: of each, `since`, `until`, `records`, `state`, as the API tells them.
+    """
 
     records: int
     state: str
     attributes: tuple[tuple[str, str], ...]
+    weeks: tuple[Mapping[str, Any], ...] = ()
 
 
 def facts_of(desk: Desk, model: Model) -> dict[str, Any]:
@@ -61,7 +65,8 @@ def _drift(desk: Desk, model: str) -> Drift | None:
     if not told:
         return None
     shifts = tuple((str(each["name"]), str(each["state"])) for each in told["attributes"])
-    return Drift(int(told["records"]), str(told["state"]), shifts)
+    weeks = told["over_time"]
+    return Drift(int(told["records"]), str(told["state"]), shifts, tuple(weeks) if len(weeks) > 1 else ())
 
 
 def report_html(desk: Desk, journal: Journal, model: Model, own: str, version: str) -> bytes:

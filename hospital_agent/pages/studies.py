@@ -82,6 +82,7 @@ def add(pages: FastAPI, house: House) -> None:
             paragraphs=[*map(paragraph_of, words_of(entry.document, house.own))],
             narrower=_narrower(house, entry),
             said=said,
+            asked=_asked(house, entry.study),
             actions=_actions(entry, house.clock()),
             may_consent=may_consent(entry, house.clock()),
             why_not=why_not(house),
@@ -187,6 +188,12 @@ def _check_possible(entry: StudyEntry, action: Action, now: float) -> None:
 def _actions(entry: StudyEntry, now: float) -> tuple[Action, ...]:
     is_open = takes_jobs(entry, now)
     return tuple(action for action in _POSSIBLE[entry.answer] if is_open or action != "approve")
+
+
+def _asked(house: House, study: str) -> list[kept.Asker]:
+    """Who has asked shared trees of the study by itself."""
+    with house.journal() as journal:
+        return kept.questions_in(journal, study)
 
 
 def _found(house: House, study: str) -> tuple[StudyEntry, list[dict[str, object]]]:
