@@ -50,12 +50,15 @@ services: ## install nginx, squid, chromium and the like for the tests, as root 
 	  fi; \
 	fi
 
-# The evaluator is under the AGPL, and the client needs older libraries than ours, so both stay out of the environment;
+# The evaluator is under the AGPL, and the others need older libraries than ours, so all stay out of the environment;
 # tests skip without them.
-judges: $(DEV) ## fetch the second outside evaluator of PMML with its schema, and an outside client of CDS Hooks, for tests
+judges: $(DEV) ## fetch outside judges for tests: of PMML with its schema, of CDS Hooks (a client), of FHIR R4 4.0.1
 	@$(PIP) --no-deps --target $(VENV)/jpmml jpmml-evaluator==0.16.0
 	@$(BIN)/python -m venv $(VENV)/healthchain
 	@$(VENV)/healthchain/bin/python -m pip install -qq --disable-pip-version-check healthchain==0.16.1
+	@$(BIN)/python -m venv $(VENV)/fhir-r4
+	@$(VENV)/fhir-r4/bin/python -m pip install -qq --disable-pip-version-check \
+	  fhirclient==4.4.0 fhir.resources==6.2.2 "pydantic<2"
 
 # More workers than processors: many tests wait for one another's programs, which leaves a quarter of two idle.
 test: $(DEV) services ## run the tests (TESTS="tests/unit -k name")

@@ -18,7 +18,7 @@ URL = "http://hl7.org/fhir/ValueSet/administrative-gender"
 
 
 def value_set(**parts: Any) -> bytes:
-    return json.dumps({"resourceType": "ValueSet", "url": URL, "version": "4.0.1", **parts}).encode()
+    return json.dumps({"resourceType": "ValueSet", "status": "active", "url": URL, "version": "4.0.1", **parts}).encode()
 
 
 def test_a_table_gives_codes_with_their_meanings_in_its_order() -> None:
@@ -50,7 +50,7 @@ def test_a_value_set_gives_what_may_be_chosen(parts: Any) -> None:
 
 
 def test_a_whole_code_system_gives_its_concepts() -> None:
-    system = {"resourceType": "CodeSystem", "url": "s", "content": "complete"}
+    system = {"resourceType": "CodeSystem", "status": "active", "url": "s", "content": "complete"}
     raw = json.dumps(
         {**system, "concept": [{"code": "a", "concept": [{"code": "b"}]}, {"code": "c"}]}
     ).encode()
