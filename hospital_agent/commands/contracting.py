@@ -27,7 +27,7 @@ from shared.errors import InputError
 from shared.reports import Report
 
 if TYPE_CHECKING:
-    from hospital_agent.records.contract_draft import Choices
+    from hospital_agent.records.draft_choices import Choices
     from hospital_agent.records.profile.finding import Advice, Finding
     from hospital_agent.records.profile.profile import Profile
     from hospital_agent.records.source import ColumnReference
@@ -128,8 +128,9 @@ def draft(
 
     Exit codes: 0 written; 2 wrong usage; 3 records or options refused; 5 the database cannot be reached.
     """
-    from hospital_agent.records.contract_draft import Choices, draft_contract
+    from hospital_agent.records.contract_draft import draft_contract
     from hospital_agent.records.derived_draft import described, with_derived
+    from hospital_agent.records.draft_choices import Choices
     from hospital_agent.records.profile.profile import profile_of
 
     settings = chosen_settings(file, agent, setting)

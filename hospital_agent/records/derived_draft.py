@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from hospital_agent.records.composing import composed
-from hospital_agent.records.contract_draft import Choices
+from hospital_agent.records.draft_choices import Choices
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table
 from shared.contract.derived_checks import values_of

@@ -14,7 +14,8 @@ import pytest
 
 from hospital_agent.records import DataSettings, open_source
 from hospital_agent.records.contract_check import Check, check_table
-from hospital_agent.records.contract_draft import Choices, Draft, draft_contract
+from hospital_agent.records.contract_draft import Draft, draft_contract
+from hospital_agent.records.draft_choices import Choices
 from hospital_agent.records.files import read_table
 from hospital_agent.records.profile.profile import profile_of
 from hospital_agent.records.sql_table import read_sql_table

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from hospital_agent.commands.contracting import advised
 from hospital_agent.records.contract_check import check_table
-from hospital_agent.records.contract_draft import Choices, draft_contract
+from hospital_agent.records.contract_draft import draft_contract
+from hospital_agent.records.draft_choices import Choices
 from hospital_agent.records.profile.page import document_of, html_of, text_of
 from hospital_agent.records.profile.profile import profile_of
 from hospital_agent.records.source import DataSettings
