@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import asdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
