@@ -183,10 +183,10 @@ def opened_site(folder: Path) -> Iterator[Site]:
             SCHEMA, publish_tree=True, disclosure="counts", tallies=["evaluation", "histogram"]
         )
         done = [_grown(federation, study, **rules) for rules in ({}, {"max_depth": 1})]
-        waiting = _asked(federation, study)
-        browser = with_session(federation.cloud, "everybody", ROLES, None)
         house = federation.hospitals[THREE[0]].folder
         names = _named(federation, house, done)
+        waiting = _asked(federation, study)
+        browser = with_session(federation.cloud, "everybody", ROLES, None)
         places = names | {
             "job": done[0], "second": done[1], "waiting": waiting, "study": study, "draft": filled(browser)
         }  # fmt: skip
