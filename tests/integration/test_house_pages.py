@@ -312,6 +312,17 @@ def test_a_form_of_another_browser_changes_nothing(opened: Open) -> None:
     assert opened.browser.http.post("/house/records", data={"csrf": token}).status_code == 403
 
 
+def test_who_has_asked_shared_trees_is_told_by_hospital(opened: Open) -> None:
+    path = f"/house/studies/{opened.study}"
+    assert "Who has asked trees" not in opened.browser.get(path)
+    with Journal.open(opened.folder) as journal, journal.transaction():
+        for number, records in enumerate((3, 40)):
+            row = (f"{number:032x}", opened.study, "h3", f"{number:032x}", records, 1_796_000_000)
+            journal.connection.execute("INSERT INTO asked_questions VALUES (?, ?, ?, ?, ?, ?)", row)
+    told = re.sub(r"<[^>]+>", " ", opened.browser.get(path).partition("Who has asked trees")[2])
+    assert re.search(r"h3\s+2\s+43\s+\d", told)
+
+
 def test_pages_of_two_hospitals_on_one_machine_share_a_browser(opened: Open) -> None:
     other = opened.federation.hospitals["h2"].folder
     with (
