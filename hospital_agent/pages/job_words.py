@@ -54,7 +54,7 @@ def job_row(job: Mapping[str, Any]) -> JobRow:
         status=job["status"],
         word=text(f"house.job_status.{job['status']}"),
         kind=_KINDS[job["status"]],
-        phase="" if job["phase"] == job["status"] else job["phase"],
+        phase="" if job["status"] == "awaiting" or job["phase"] == job["status"] else job["phase"],
         round=job["round"],
         why=job["reason"] or job["code"] or "",
         waiting="" if waiting is None else from_document(waiting).text,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, Literal
 from urllib.parse import quote
 
@@ -39,7 +40,7 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/names")
     def listed(request: Request) -> Response:
         """All names."""
-        return page(request, "names.html", active="models", names=house.desk.named())
+        return page(request, "names.html", active="models", names=house.desk.named(), percent=percent)
 
     @pages.get("/house/names/{name}")
     def one(request: Request, name: str) -> Response:
@@ -55,6 +56,7 @@ def add(pages: FastAPI, house: House) -> None:
             acts=list(_acts(known)),
             changes=known.changes[: -_SHOWN_CHANGES - 1 : -1],
             here=set(house.library.shelf.ids()),
+            percent=percent,
         )
 
     @pages.get("/house/names/{name}/{act}")
@@ -72,6 +74,12 @@ def add(pages: FastAPI, house: House) -> None:
 def naming(house: House, person: str) -> Naming:
     """A steward at the names of this hospital's models."""
     return Naming(house.folder, house.library.shelf, person, house.clock)
+
+
+def percent(share: str) -> str:
+    """A share of requests for people. Args: share: as `check_share` gives it."""
+    shown = Fraction(share) * 100
+    return f"{shown.numerator if shown.denominator == 1 else round(float(shown), 2)} %"
 
 
 def place_of(name: str) -> str:
