@@ -69,4 +69,5 @@ class StudyRules(TypedDict, total=False):
     fhir: Mapping[str, Any] | None
     tallies: Sequence[str] | None
     asking: Mapping[str, int] | None
+    quality: Mapping[str, Any] | None
     expires: int | None

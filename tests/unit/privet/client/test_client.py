@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from cloud_service.api import disclosures, events, hospitals, jobs, models, results, sign_in, studies
+from cloud_service.api import disclosures, events, hospitals, jobs, models, quality, results, sign_in, studies
 from cloud_service.api.problems import TITLES
 from privet.client import AsyncClient, Client, answers, calls
 from privet.client.access import Access
@@ -44,7 +44,7 @@ QUICK = Patience(total_seconds=0.3, most_seconds=0.01, answer_seconds=2)
 @cache
 def described() -> dict[str, Any]:
     app = FastAPI()
-    for module in (disclosures, events, hospitals, jobs, models, results, sign_in, studies):
+    for module in (disclosures, events, hospitals, jobs, models, quality, results, sign_in, studies):
         app.include_router(module.router)
     return app.openapi()
 
