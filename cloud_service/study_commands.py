@@ -115,7 +115,8 @@ def create_study(
         int | None, typer.Option(min=0, help="Jobs' depth at most; 12. 0 allows any.")
     ] = None,
     max_shrinks: Annotated[
-        int | None, typer.Option(min=0, help="How often round 0 may begin anew without a silent hospital; 1.")
+        int | None,
+        typer.Option(min=0, help="How often the first round may begin anew without a silent hospital; 1."),
     ] = None,
     max_jobs: Annotated[int | None, _limit("Most jobs under the study; 20.")] = None,
     start: Annotated[

@@ -74,7 +74,9 @@ class JobSummary(BaseModel):
     profile: Profile
     criterion: Criterion
     state: Annotated[str, Field(examples=["COLLECTING"])]
-    round: int
+    round: Annotated[
+        int, Field(description="The open round, counted from 0; sentences for people count from 1")
+    ]
     attempt: int
     paused: bool
     failure: Annotated[str | None, Field(description="Code of protocol section 13, when it failed")]
@@ -103,7 +105,7 @@ class WaitingOut(BaseModel):
         json_schema_extra={
             "example": {
                 "who": ["h2"],
-                "what": "the contribution to round 1",
+                "what": "the contribution to round 2",
                 "since": 1796000000,
                 "until": 1796003600,
                 "then": "the job pauses for 1 day, then it fails",

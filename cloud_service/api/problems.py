@@ -89,7 +89,7 @@ class Problem(BaseModel):
                 "type": f"{TYPE_PREFIX}late",
                 "title": TITLES["late"],
                 "status": 409,
-                "detail": "round 2 attempt 0 is DECIDING; this came for (1, 0)",
+                "detail": "round 3 attempt 1 is DECIDING; this came for round 2 attempt 1",
                 "code": "late",
             }
         }

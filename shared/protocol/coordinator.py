@@ -186,7 +186,8 @@ def summed(
     """
     if (job.state, job.round, job.attempt) != (CloudState.COLLECTING, number, attempt) or job.waiting_for:
         raise PeerError(
-            ErrorCode.WRONG_ROUND, f"round {job.round} attempt {job.attempt} does not wait for this sum"
+            ErrorCode.WRONG_ROUND,
+            f"round {job.round + 1} attempt {job.attempt + 1} does not wait for this sum",
         )
     is_threshold = job.manifest.key_mode == "threshold"
     if is_threshold != (forwarded is not None):

@@ -70,7 +70,7 @@ def _signed(participation: Participation, body: Aggregate) -> list[SignedEnvelop
 
 
 def _not_listed(participation: Participation, reason: str) -> JobFailure:
-    return JobFailure(JobCode.ROSTER_DIGITS, f"round {participation.round}: {reason}")
+    return JobFailure(JobCode.ROSTER_DIGITS, f"round {participation.round + 1}: {reason}")
 
 
 def _belongs(participation: Participation, signed: SignedEnvelope, kind: MessageType) -> bool:
@@ -161,4 +161,4 @@ def _place(participation: Participation, context: RoundContext) -> Place:
 
 
 def _foreign(participation: Participation, reason: str) -> JobFailure:
-    return JobFailure(JobCode.SHARE_INCONSISTENT, f"round {participation.round}: {reason}")
+    return JobFailure(JobCode.SHARE_INCONSISTENT, f"round {participation.round + 1}: {reason}")

@@ -159,7 +159,9 @@ def _on_round_open(participation: Participation, sealed: Sealed, keys: HospitalK
     if number > 0:
         _check_statements(participation, body.decisions, number - 1)
     if body.slots != participation.growth.slot_count:
-        raise JobFailure(JobCode.DIVERGED, f"round {number}: the cloud and this hospital count other slots")
+        raise JobFailure(
+            JobCode.DIVERGED, f"round {number + 1}: the cloud and this hospital count other slots"
+        )
     opened = replace(
         participation,
         round=number,
@@ -186,7 +188,7 @@ def _check_turn(participation: Participation, number: int, attempt: int) -> None
         participation.state is AgentState.DECIDED and number == participation.round + 1 and attempt == 0
     )
     if not (first or again or following):
-        raise PeerError(ErrorCode.WRONG_ROUND, f"round {number} attempt {attempt} may not open now")
+        raise PeerError(ErrorCode.WRONG_ROUND, f"round {number + 1} attempt {attempt + 1} may not open now")
 
 
 def _check_roster(participation: Participation, body: RoundOpen, number: int, attempt: int) -> None:
@@ -197,7 +199,7 @@ def _check_roster(participation: Participation, body: RoundOpen, number: int, at
         fits = number == 0 and set(body.roster) < set(before) and body.roster == sorted(set(body.roster))
     if not fits or participation.own not in body.roster:
         raise PeerError(
-            ErrorCode.ROSTER_MISMATCH, f"round {number} attempt {attempt}: not the roster agreed on"
+            ErrorCode.ROSTER_MISMATCH, f"round {number + 1} attempt {attempt + 1}: not the roster agreed on"
         )
     if len(body.roster) < participation.manifest.min_hospitals:
         raise PeerError(ErrorCode.POLICY_MIN_HOSPITALS, "round: fewer hospitals than the manifest demands")
@@ -208,7 +210,7 @@ def _check_statements(
 ) -> None:
     """All members' signed decisions of round `number`, equal to one's own (protocol 6.4)."""
     if [s.envelope.sender for s in statements] != [str(agent) for agent in participation.roster]:
-        raise JobFailure(JobCode.DIVERGED, f"round {number}: the decisions are not one of each member")
+        raise JobFailure(JobCode.DIVERGED, f"round {number + 1}: the decisions are not one of each member")
     for peer, signed in zip(participation.peers(), statements, strict=True):
         envelope = signed.envelope
         verify(reseal(signed), peer.public_key)
@@ -219,7 +221,7 @@ def _check_statements(
             and (envelope.round, envelope.attempt) == (number, participation.attempt)
         )
         if not fits or said_here != participation.statement:
-            raise JobFailure(JobCode.DIVERGED, f"round {number}: {peer.id} has decided otherwise")
+            raise JobFailure(JobCode.DIVERGED, f"round {number + 1}: {peer.id} has decided otherwise")
 
 
 def contribute(participation: Participation, counts: Sequence[int], seed: bytes, keys: HospitalKeys) -> Step:
@@ -233,7 +235,8 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
     here = (participation.round, participation.attempt)
     if participation.state is not AgentState.SENT or (sealed.envelope.round, sealed.envelope.attempt) != here:
         raise PeerError(
-            ErrorCode.WRONG_ROUND, f"aggregate: round {here[0]} attempt {here[1]} does not wait for it"
+            ErrorCode.WRONG_ROUND,
+            f"aggregate: round {here[0] + 1} attempt {here[1] + 1} does not wait for it",
         )
     hidden = _hidden_state(participation, keys)
     context = participation.context(hidden)
@@ -241,10 +244,10 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
     own_listed = listed.get(participation.own) == participation.contribution
     if not own_listed or [a for a, _ in body.contributions] != [str(a) for a in participation.roster]:
         raise JobFailure(
-            JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum does not list this hospital's contribution"
+            JobCode.ROSTER_DIGITS, f"round {here[0] + 1}: the sum does not list this hospital's contribution"
         )
     if body.roster_hash != context.roster_hash.hex():
-        raise JobFailure(JobCode.ROSTER_DIGITS, f"round {here[0]}: the sum is over another roster")
+        raise JobFailure(JobCode.ROSTER_DIGITS, f"round {here[0] + 1}: the sum is over another roster")
     seen = replace(participation, aggregated=here[0], head=body.head)
     try:
         if participation.manifest.key_mode == "threshold":
@@ -255,7 +258,7 @@ def _on_aggregate(participation: Participation, sealed: Sealed, keys: HospitalKe
     except PeerError as error:
         # A sum of invalid ciphertexts is the cloud's doing and can never be repaired by waiting.
         raise JobFailure(
-            JobCode.TAG_MISMATCH, f"round {here[0]}: the aggregate is not valid: {error}"
+            JobCode.TAG_MISMATCH, f"round {here[0] + 1}: the aggregate is not valid: {error}"
         ) from None
     return _absorb(seen, counts, keys)
 
@@ -267,7 +270,8 @@ def _on_partials(participation: Participation, sealed: Sealed, keys: HospitalKey
     there = (sealed.envelope.round, sealed.envelope.attempt)
     if participation.state is not AgentState.OPENING or there != here:
         raise PeerError(
-            ErrorCode.WRONG_ROUND, f"partials: round {here[0]} attempt {here[1]} does not wait for them"
+            ErrorCode.WRONG_ROUND,
+            f"partials: round {here[0] + 1} attempt {here[1] + 1} does not wait for them",
         )
     counts = open_together(participation, body, keys.round_keys, _hidden_state(participation, keys))
     return _absorb(replace(participation, opening=None), counts, keys)
@@ -278,7 +282,7 @@ def _absorb(participation: Participation, counts: Sequence[int], keys: HospitalK
     if grown.growth.slot_count > MAX_CELLS:
         raise JobFailure(
             JobCode.RANGE_VIOLATION,
-            f"round {participation.round + 1} would need more than {MAX_CELLS} cells",
+            f"round {participation.round + 2} would need more than {MAX_CELLS} cells",
         )
     return _decide(grown, keys)
 

@@ -51,14 +51,18 @@ def current(job: Job, envelope: Envelope, wanted: CloudState) -> Member:
     """
     here, there = (job.round, job.attempt), (envelope.round, envelope.attempt)
     if there < here or (there == here and _is_past(job.state, wanted)):
-        raise PeerError(
-            ErrorCode.LATE, f"round {here[0]} attempt {here[1]} is {job.state}; this came for {there}"
-        )
+        told = f"{_told(here)} is {job.state}; this came for {_told(there)}"
+        raise PeerError(ErrorCode.LATE, told)
     if there != here or job.state is not wanted:
-        raise PeerError(ErrorCode.WRONG_ROUND, f"round {here[0]} attempt {here[1]} is open, got {there}")
+        raise PeerError(ErrorCode.WRONG_ROUND, f"{_told(here)} is open, got {_told(there)}")
     if envelope.sender not in job.roster:
         raise PeerError(ErrorCode.ROSTER_MISMATCH, f"{envelope.sender} is not in the roster of this round")
     return job.members[AgentId(envelope.sender)]
+
+
+def _told(place: tuple[int, int]) -> str:
+    """A round and its attempt as people count, from 1."""
+    return f"round {place[0] + 1} attempt {place[1] + 1}"
 
 
 def _is_past(state: CloudState, wanted: CloudState) -> bool:

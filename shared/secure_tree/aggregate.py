@@ -144,7 +144,7 @@ def _checked_in_full(
     _digits(plaintexts[roster_end:], slots, public)
     if plaintexts[:roster_end] != pack([1] * members, slots_per_plaintext(public.bits)):
         raise JobFailure(
-            JobCode.ROSTER_DIGITS, f"round {context.round}: not every hospital was counted exactly once"
+            JobCode.ROSTER_DIGITS, f"round {context.round + 1}: not every hospital was counted exactly once"
         )
     return plaintexts[roster_end:]
 
@@ -166,7 +166,7 @@ def valid_sums(
 
 
 def _tag_mismatch(context: RoundContext) -> JobFailure:
-    return JobFailure(JobCode.TAG_MISMATCH, f"round {context.round}: the sum does not match its tag")
+    return JobFailure(JobCode.TAG_MISMATCH, f"round {context.round + 1}: the sum does not match its tag")
 
 
 def _in_range(cells: list[int]) -> list[int]:

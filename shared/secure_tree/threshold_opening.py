@@ -39,7 +39,7 @@ def check_sums(
     if not rows or product_of_rows(public, rows, self_sums) != list(sums):
         raise JobFailure(
             JobCode.TAG_MISMATCH,
-            f"round {context.round}: the sum is not that of the contributions that came with it",
+            f"round {context.round + 1}: the sum is not that of the contributions that came with it",
         )
 
 
@@ -77,7 +77,7 @@ def culprits(context: RoundContext, agents: Sequence[str]) -> JobFailure:
     """The failure that names whose partial decryption does not hold."""
     return JobFailure(
         JobCode.SHARE_INCONSISTENT,
-        f"round {context.round}: the partial decryption of {', '.join(agents)} was not made of this sum with the "
+        f"round {context.round + 1}: the partial decryption of {', '.join(agents)} was not made of this sum with the "
         "share that the trusted authority dealt; the signed message is kept as evidence",
     )
 
@@ -95,7 +95,7 @@ def _opened(
     plaintexts = combine(key, chosen)
     if plaintexts is None:
         raise JobFailure(
-            JobCode.TAG_MISMATCH, f"round {context.round}: the partial decryptions do not fit together"
+            JobCode.TAG_MISMATCH, f"round {context.round + 1}: the partial decryptions do not fit together"
         )
     return open_plaintexts(key.public, context, secret, slots, plaintexts, noisy=noisy)
 
@@ -103,5 +103,5 @@ def _opened(
 def _too_few(key: ThresholdKey, context: RoundContext, came: int) -> JobFailure:
     return JobFailure(
         JobCode.SHARE_INCONSISTENT,
-        f"round {context.round}: {key.threshold} partial decryptions open a sum, {came} usable ones came",
+        f"round {context.round + 1}: {key.threshold} partial decryptions open a sum, {came} usable ones came",
     )
