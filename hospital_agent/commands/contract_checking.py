@@ -37,7 +37,7 @@ def check(
     Exit codes: 0 they fit; 1 they do not; 2 wrong usage; 3 contract or records cannot be read; 5 no database.
     """
     from hospital_agent.records.contract_check import check_table
-    from hospital_agent.records.sql_ways import way_of
+    from hospital_agent.records.sql_ways import THERE, parting_notes, way_of
     from shared.contract.schema import schema_of_contract
 
     wanted = chosen_contract(contract, agent)
@@ -46,7 +46,10 @@ def check(
     if found.faults:
         return unfit(found, wanted)
     if settings.url is not None:
-        found = replace(found, notes=(*found.notes, way_of(settings, schema_of_contract(wanted))))
+        schema = schema_of_contract(wanted)
+        way = way_of(settings, schema)
+        parting = parting_notes(settings, schema) if way == THERE else ()
+        found = replace(found, notes=(*found.notes, way, *parting))
     text = "\n".join([f"The records fit contract {wanted.name}.", *found.notes])
     return Report(_document(found, wanted), text)
 

@@ -171,13 +171,14 @@ def check_data(
     """Read the records as a job would and say whether they fit a study's schema. Nothing is kept or sent."""
     from hospital_agent.daemon.office import data_settings
     from hospital_agent.records import open_source
-    from hospital_agent.records.sql_ways import with_way
+    from hospital_agent.records.sql_ways import THERE, parting_notes, with_way
     from hospital_agent.settings import load_settings
 
     data, wanted = data_settings(load_settings(folder).data), read_schema(schema)
     with tempfile.TemporaryDirectory(dir=folder, prefix="check-") as room:
         snapshot = open_source(data, Path(room)).freeze(wanted, random_bytes(_SALT_BYTES))
         rows, notes = snapshot.row_count, with_way(snapshot.notes, data)
+        notes += parting_notes(data, wanted) if THERE in notes else ()
     lines = [f"The records fit: {rows} of them, every field has a code.", *notes]
     return Report({"fits": True, "rows": rows, "notes": list(notes)}, "\n".join(lines))
 

@@ -100,7 +100,7 @@ def check_parting(
     Raises: InputError: a record without its patient, or too few on one side. MustCopyError: patients are written in a
         way that the engine cannot be told.
     """
-    _check_patients(columns, settings)
+    check_patients(columns, settings)
     parted = _parted(columns, schema, settings, spellings, selector)
     testing = parted.for_testing.ifelse(1, 0).sum()
     (found,) = parted.rows.aggregate(testing=testing, rows=parted.rows.count()).to_pyarrow().to_pylist()
@@ -148,7 +148,7 @@ def watched(
     return taken(columns, schema, settings, spellings, selector if by_patient else None)
 
 
-def _check_patients(columns: SqlColumns, settings: DataSettings) -> None:
+def check_patients(columns: SqlColumns, settings: DataSettings) -> None:
     """Raises: InputError: a record without its patient. MustCopyError: texts whose blanks engines tell otherwise."""
     column = patient_column(columns.rows, settings)
     if column is None:

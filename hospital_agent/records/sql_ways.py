@@ -5,15 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hospital_agent.records.selecting import KEY_BYTES, Selector
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_checks import read_spellings
 from hospital_agent.records.sql_engine import opened
 from hospital_agent.records.sql_numbers import MustCopyError
+from hospital_agent.records.sql_parting import check_engine, check_patients
 from hospital_agent.records.sql_values import match, with_conditions
+from shared.crypto.parting import HASH
 from shared.tree.schema import Schema
+from shared.wire.tally import SelectionSpec
 
 THERE: Final = "counted where they are, in the database"
+BY_THEMSELVES: Final = "a job that holds records out has them parted there too, each record by itself"
+BY_PATIENT: Final = "a job that holds records out has them parted there too, all records of a patient alike"
 _COPIED: Final = "counted from a copy of their codes, kept by this agent"
+
+
+_PROBE: Final = Selector(
+    SelectionSpec(seed="00" * 16, parts=2, first=0, last=1, use="test", hash=HASH), bytes(KEY_BYTES)
+)
+"""Of no job: any key tells whether an engine can do it."""
 
 
 def copied_note(reason: MustCopyError) -> str:
@@ -25,6 +37,20 @@ def with_way(notes: Sequence[str], settings: DataSettings) -> tuple[str, ...]:
     """A snapshot's notes, and for records in a database that they are counted there unless a note says otherwise."""
     is_there = settings.url is not None and not any(note.startswith(_COPIED) for note in notes)
     return (*notes, *([THERE] if is_there else []))
+
+
+def parting_notes(settings: DataSettings, schema: Schema) -> tuple[str, ...]:
+    """Of records that are counted in a database, whether it also parts them for a job that holds records out.
+
+    Raises: InputError: a record without its patient. TemporaryError: no database.
+    """
+    try:
+        check_engine(settings, _PROBE)
+        with opened(settings) as rows:
+            check_patients(match(rows, schema, settings), settings)
+    except MustCopyError as reason:
+        return (f"of a job that holds records out {_COPIED}: {reason}",)
+    return (BY_THEMSELVES if settings.patient_column is None else BY_PATIENT,)
 
 
 def refuse_measured(schema: Schema) -> None:

@@ -14,6 +14,7 @@ from hospital_agent.journal import Journal, studies
 from hospital_agent.keyring import Keyring
 from hospital_agent.models import shelf_of
 from hospital_agent.models.predictions_log import PredictionsLog
+from hospital_agent.records.sql_ways import BY_THEMSELVES
 from privet.__main__ import run
 from shared.protocol.enrolment import fingerprint, spoken
 from shared.protocol.governing import sign_study, verify_answer
@@ -130,7 +131,8 @@ def test_check_data_says_where_a_database_is_counted(
     query = f"SELECT * FROM read_csv('{member / 'records.csv'}', all_varchar = true)"
     (member / "agent.toml").write_text(f'id = "h1"\n[data]\nurl = "duckdb://"\nquery = "{query}"\n')
     told = command(capsys, "check-data", member, "--schema", schema)
-    assert (told["rows"], told["notes"][-1]) == (2, "counted where they are, in the database")
+    there = ["counted where they are, in the database", BY_THEMSELVES]
+    assert (told["rows"], told["notes"][-2:]) == (2, there)
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"attributes": []}'])
