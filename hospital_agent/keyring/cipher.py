@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Final, TypeVar
 
+from hospital_agent.keyring.meter import Meter, Spent
 from shared.crypto.key_holder import KeyHolder, pool_secrets, prepare_worker
 from shared.crypto.paillier import PublicKey
 from shared.crypto.paillier_private import PrivateKey
@@ -29,30 +29,13 @@ POOL_FROM: Final = 1500
 
 
 @dataclass(slots=True)
-class Spent:
-    """What encryption and decryption have cost so far. Seconds; `_cpu` counts every process."""
-
-    encrypt_seconds: float = 0.0
-    decrypt_seconds: float = 0.0
-    encrypt_cpu_seconds: float = 0.0
-    decrypt_cpu_seconds: float = 0.0
-    encryptions: int = 0
-    decryptions: int = 0
-
-    def since(self, earlier: Spent) -> Spent:
-        """What was spent after `earlier`, a copy of this made then."""
-        return Spent(*(now - then for now, then in zip(astuple(self), astuple(earlier), strict=True)))
-
-
-@dataclass(slots=True)
 class MeteredCipher:
     """A `CountCipher` that spreads large batches and meters itself. Close it to end its processes."""
 
     holder: KeyHolder = field(repr=False)
-    spent: Spent = field(default_factory=Spent)
     pool_from: int = POOL_FROM
+    _meter: Meter = field(default_factory=Meter, repr=False)
     _pool: ProcessPoolExecutor | None = field(default=None, repr=False)
-    _pool_cpu_seconds: float = 0.0
 
     @classmethod
     def create(cls, private: PrivateKey) -> MeteredCipher:
@@ -64,35 +47,34 @@ class MeteredCipher:
         """The key under which it works."""
         return self.holder.public
 
+    @property
+    def spent(self) -> Spent:
+        """What its work has cost so far."""
+        return self._meter.spent
+
     def encrypt(self, plaintexts: Sequence[int]) -> list[bytes]:
         """Fresh ciphertexts, same order."""
-        with self._batch(len(plaintexts)) as cost:
-            ciphertexts = self.holder.encrypt(plaintexts)
-        self.spent.encrypt_seconds += cost.wall_seconds
-        self.spent.encrypt_cpu_seconds += cost.cpu_seconds
-        self.spent.encryptions += len(plaintexts)
-        return ciphertexts
+        self._direct(len(plaintexts))
+        with self._meter.encrypting(len(plaintexts)):
+            return self.holder.encrypt(plaintexts)
 
     def decrypt(self, ciphertexts: Sequence[bytes]) -> list[int]:
         """Plaintexts in [0, n), same order."""
-        with self._batch(len(ciphertexts)) as cost:
-            plaintexts = self.holder.decrypt(ciphertexts)
-        self._add_decryption(cost, len(ciphertexts))
-        return plaintexts
+        self._direct(len(ciphertexts))
+        with self._meter.decrypting(len(ciphertexts)):
+            return self.holder.decrypt(ciphertexts)
 
     def decrypt_small(self, ciphertexts: Sequence[bytes]) -> list[int]:
         """Signed plaintexts below half the key's length, same order; confirmed by `all_zero`."""
-        with self._batch(0) as cost:
-            plaintexts = self.holder.decrypt_small(ciphertexts)
-        self._add_decryption(cost, len(ciphertexts))
-        return plaintexts
+        self._direct(0)
+        with self._meter.decrypting(len(ciphertexts)):
+            return self.holder.decrypt_small(ciphertexts)
 
     def all_zero(self, ciphertexts: Sequence[int]) -> bool:
         """Whether all of these valid ciphertexts encrypt 0."""
-        with self._batch(0) as cost:
-            verdict = self.holder.all_zero(ciphertexts)
-        self._add_decryption(cost, 1)
-        return verdict
+        self._direct(0)
+        with self._meter.decrypting(1):
+            return self.holder.all_zero(ciphertexts)
 
     @property
     def processes(self) -> list[BaseProcess]:
@@ -111,21 +93,10 @@ class MeteredCipher:
             process.terminate()
             process.join()
 
-    def _add_decryption(self, cost: _Cost, count: int) -> None:
-        self.spent.decrypt_seconds += cost.wall_seconds
-        self.spent.decrypt_cpu_seconds += cost.cpu_seconds
-        self.spent.decryptions += count
-
-    @contextmanager
-    def _batch(self, size: int) -> Iterator[_Cost]:
-        """Point the key holder at the pool or at this process, and take the times."""
+    def _direct(self, size: int) -> None:
+        """Point the key holder at the pool, or at this process."""
         pooled = self.holder.workers > 1 and (size >= self.pool_from or self._pool is not None)
         self.holder.map = self._spread if pooled else None
-        cost, before = _Cost(), self._pool_cpu_seconds
-        wall, cpu = time.perf_counter(), time.thread_time()
-        yield cost
-        cost.wall_seconds = time.perf_counter() - wall
-        cost.cpu_seconds = time.thread_time() - cpu + self._pool_cpu_seconds - before
 
     def _spread(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterator[Result]:
         if self._pool is None:
@@ -135,15 +106,7 @@ class MeteredCipher:
                 initializer=prepare_worker,
                 initargs=pool_secrets(self.holder.private),
             )
-        for result, cpu_seconds in self._pool.map(partial(_timed, function), items):
-            self._pool_cpu_seconds += cpu_seconds
-            yield result
-
-
-@dataclass(slots=True)
-class _Cost:
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
+        yield from self._meter.of_helpers(self._pool.map(partial(_timed, function), items))
 
 
 def _timed(function: Callable[[Item], Result], item: Item) -> tuple[Result, float]:

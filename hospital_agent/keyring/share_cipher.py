@@ -10,12 +10,11 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from hospital_agent.keyring.cipher import Spent
+from hospital_agent.keyring.meter import Meter, Spent
 from shared.crypto.paillier import PublicKey
 from shared.crypto.share_holder import ShareHolder
 from shared.crypto.threshold import Partial, ThresholdKey
@@ -26,15 +25,11 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class MeteredShare:
-    """A `ShareCipher` that spreads its powers over the cores and meters itself. Close it to end its threads.
-
-    Decryptions are counted by the ciphertexts that it has decrypted its part of.
-    """
+    """A `ShareCipher` that spreads its powers over the cores and meters itself. Close it to end its threads."""
 
     holder: ShareHolder = field(repr=False)
-    spent: Spent = field(default_factory=Spent)
+    _meter: Meter = field(default_factory=Meter, repr=False)
     _pool: ThreadPoolExecutor | None = field(default=None, repr=False)
-    _pool_cpu_seconds: float = 0.0
 
     @classmethod
     def create(cls, key: ThresholdKey, index: int, share: int) -> MeteredShare:
@@ -55,23 +50,20 @@ class MeteredShare:
         """The key that it holds a share of."""
         return self.holder.threshold_key
 
+    @property
+    def spent(self) -> Spent:
+        """What its work has cost so far. Decryptions: ciphertexts that it has decrypted its part of."""
+        return self._meter.spent
+
     def encrypt(self, plaintexts: Sequence[int]) -> list[bytes]:
         """Fresh ciphertexts, same order."""
-        with self._timed() as cost:
-            ciphertexts = self.holder.encrypt(plaintexts)
-        self.spent.encrypt_seconds += cost.wall_seconds
-        self.spent.encrypt_cpu_seconds += cost.cpu_seconds
-        self.spent.encryptions += len(plaintexts)
-        return ciphertexts
+        with self._meter.encrypting(len(plaintexts)):
+            return self.holder.encrypt(plaintexts)
 
     def partial(self, ciphertexts: Sequence[int], ctx: bytes) -> Partial:
         """Its partial decryptions of a round's sums."""
-        with self._timed() as cost:
-            decrypted = self.holder.partial(ciphertexts, ctx)
-        self.spent.decrypt_seconds += cost.wall_seconds
-        self.spent.decrypt_cpu_seconds += cost.cpu_seconds
-        self.spent.decryptions += len(ciphertexts)
-        return decrypted
+        with self._meter.decrypting(len(ciphertexts)):
+            return self.holder.partial(ciphertexts, ctx)
 
     def close(self) -> None:
         """End its threads; powers under way are waited for."""
@@ -79,26 +71,10 @@ class MeteredShare:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    @contextmanager
-    def _timed(self) -> Iterator[_Cost]:
-        cost, before = _Cost(), self._pool_cpu_seconds
-        wall, cpu = time.perf_counter(), time.thread_time()
-        yield cost
-        cost.wall_seconds = time.perf_counter() - wall
-        cost.cpu_seconds = time.thread_time() - cpu + self._pool_cpu_seconds - before
-
     def _spread(self, function: Callable[[Item], Result], items: Iterable[Item], /) -> Iterator[Result]:
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.holder.workers, thread_name_prefix="powers")
-        for result, cpu_seconds in self._pool.map(partial(_measured, function), items):
-            self._pool_cpu_seconds += cpu_seconds
-            yield result
-
-
-@dataclass(slots=True)
-class _Cost:
-    wall_seconds: float = 0.0
-    cpu_seconds: float = 0.0
+        yield from self._meter.of_helpers(self._pool.map(partial(_measured, function), items))
 
 
 def _measured(function: Callable[[Item], Result], item: Item) -> tuple[Result, float]:
