@@ -37,6 +37,14 @@ def test_what_was_found_and_how_it_was_read(tmp_path: Path, capsys: pytest.Captu
     assert [column["name"] for column in found["columns"]] == ["case id", "grade", "ill"]
 
 
+def test_the_setting_names_the_column_of_patients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """So nobody who has set it is told to leave the column out, or to name it."""
+    found = inspected(capsys, ward(tmp_path), "--class", "ill", "--set", 'patient="case id"')
+    assert "identifier" not in [finding["code"] for finding in found["findings"]]
+    wrong = inspected(capsys, ward(tmp_path), "--set", "patient=mrn", code=3)
+    assert "mrn" in str(wrong)
+
+
 def test_a_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "page.html"
     inspected(capsys, ward(tmp_path), "--class", "3", "--html", page)
