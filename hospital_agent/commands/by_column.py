@@ -6,7 +6,7 @@ are the names of the table, in its order, and those that the study gives its col
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from shared.errors import InputError
@@ -23,6 +23,20 @@ def columns_of(table: Iterable[str], study: Mapping[str, str]) -> Columns:
     """
     own = {name: name for name in table}
     return own | {called: name for name, called in study.items() if name in own and called not in own}
+
+
+def names_of(text: str | None, columns: Sequence[str]) -> dict[str, str]:
+    """What `--names` says: column to its name in the study. Raises: InputError: not one for each column."""
+    if text is None:
+        return {}
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != len(columns):
+        raise InputError(
+            f"the records have {len(columns)} columns, and {len(names)} names were given",
+            where="--names",
+            remedy="Give one for every column, parted by commas, the class and dropped columns included.",
+        )
+    return dict(zip(columns, names, strict=True))
 
 
 def split(text: str, columns: Columns, sign: str, option: str) -> tuple[str, str]:

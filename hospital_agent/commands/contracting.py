@@ -15,6 +15,7 @@ from hospital_agent.commands.by_column import (
     choice_of,
     columns_of,
     lists,
+    names_of,
     one_each,
     pairs,
     several_each,
@@ -137,7 +138,7 @@ def draft(
     target = class_column if class_column is not None else settings.class_column
     table = chosen_table(settings)
     own = [column.name for column in table.columns]
-    called = dict(settings.rename) | _names(names, own)
+    called = dict(settings.rename) | names_of(names, own)
     agreed = read_derivations(derive)
     derived = [] if agreed is None else [one.name for one in agreed.derived]
     columns = columns_of([*own, *derived], called)
@@ -260,19 +261,6 @@ def _is_done(finding: Finding, choices: Choices) -> bool:
         *(("--spelling", f"{column}={rule}") for column, rule in choices.spelling.items()),
     }
     return bool(finding.advice) and all((advice.option, advice.value) in done for advice in finding.advice)
-
-
-def _names(text: str | None, columns: Sequence[str]) -> dict[str, str]:
-    if text is None:
-        return {}
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != len(columns):
-        raise InputError(
-            f"the records have {len(columns)} columns, and {len(names)} names were given",
-            where="--names",
-            remedy="Give one for every column, parted by commas, the class and dropped columns included.",
-        )
-    return dict(zip(columns, names, strict=True))
 
 
 def _code_lists(

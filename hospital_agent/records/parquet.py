@@ -36,7 +36,7 @@ def read_parquet(path: Path, settings: DataSettings, where: str) -> Table:
             described = engine.execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()  # noqa: S608
             kinds = {str(row[0]): str(row[1]) for row in described}
             names = [str(row[0]) for row in described]
-            _refuse_nested(kinds, where)
+            refuse_nested(kinds, where)
             picks = ", ".join(
                 f"CAST({quoted(name)} AS VARCHAR) AS c{index}" for index, name in enumerate(names)
             )
@@ -56,7 +56,8 @@ def read_parquet(path: Path, settings: DataSettings, where: str) -> Table:
     return Table(where, columns, rows, True, lambda row: f"row {row + 1}", report)
 
 
-def _refuse_nested(kinds: dict[str, str], where: str) -> None:
+def refuse_nested(kinds: dict[str, str], where: str) -> None:
+    """Raises: InputError: a column of more than single values. Args: kinds: DuckDB's type of each column."""
     for name, kind in kinds.items():
         if any(word in kind for word in _NESTED):
             raise InputError(

@@ -32,6 +32,8 @@ class ColumnFacts:
     """One column. `counts[i]`: rows with `values[i]`; `numbers[i]`: that text as a number, or None.
 
     `comma`: its numbers are written and read 37,5. `kind`: by four rows in five, without empty and suspected fields.
+    Of a column of very many texts in a database only the most frequent ones are here: `more` is then the number of
+    different ones that are not, and `unseen` that of their rows.
     """
 
     column: Column
@@ -39,6 +41,8 @@ class ColumnFacts:
     numbers: Numbers = field(repr=False)
     kind: Kind
     comma: bool
+    more: int = field(default=0, repr=False)
+    unseen: int = field(default=0, repr=False)
 
     @property
     def name(self) -> str:
@@ -58,7 +62,17 @@ class ColumnFacts:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return sum(self.counts)
+        return sum(self.counts) + self.unseen
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of its texts are here."""
+        return not self.more
+
+    @property
+    def has_numbers_only(self) -> bool:
+        """Whether it is a column of numbers, and every field is one."""
+        return self.is_number and None not in self.numbers
 
     @property
     def missing(self) -> int:
@@ -68,7 +82,7 @@ class ColumnFacts:
     @property
     def different(self) -> int:
         """Number of different texts, the empty one left out."""
-        return sum(value != "" for value in self.values)
+        return sum(value != "" for value in self.values) + self.more
 
     @property
     def is_number(self) -> bool:
@@ -83,13 +97,23 @@ class ColumnFacts:
                 found[number] = found.get(number, 0) + count
         return sorted(found.items())
 
+    def ranks(self) -> NDArray[np.int64]:
+        """For each text the place of its number among the column's. Every text must be a number."""
+        ordered = {number: place for place, (number, _) in enumerate(self.measured())}
+        return np.array([ordered[number] for number in self.numbers if number is not None], dtype=np.int64)
+
 
 def facts_of(column: Column) -> ColumnFacts:
     """All that is known of a column by itself."""
-    counts = tuple(np.bincount(column.codes, minlength=len(column.values)).tolist())
+    return facts_by(column, tuple(np.bincount(column.codes, minlength=len(column.values)).tolist()))
+
+
+def facts_by(column: Column, counts: tuple[int, ...], more: int = 0, unseen: int = 0) -> ColumnFacts:
+    """The same by the number of rows of each text. Args: more, unseen: as of `ColumnFacts`."""
     numbers = _numbers(column)
     comma = column.decimal_mark is DecimalMark.COMMA
-    return ColumnFacts(column, counts, numbers, _kind(column.values, counts, numbers), comma)
+    kind = _kind(column.values, counts, numbers)
+    return ColumnFacts(column, counts, numbers, kind, comma, more, unseen)
 
 
 def _numbers(column: Column) -> Numbers:

@@ -7,16 +7,16 @@ value does not look like a twin of every other such column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from itertools import zip_longest
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hospital_agent.records.profile.crossing import Codes, Crossing
 from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.finding import Finding, Weight, drop, finding
 from shared.tree.schema import MAX_CLASSES
 
-Codes = NDArray[np.int64]
 _TELLS: Final = 0.98
 """Of the rows that the most frequent class leaves over, so many must be told by the column."""
 _TWIN: Final = 0.98
@@ -24,13 +24,15 @@ _FEWEST_ROWS: Final = 20
 _FEW_VALUES: Final = 30
 _ROWS_A_VALUE: Final = 5
 """A column with fewer rows a value tells everything by chance."""
+_MOST_CELLS: Final = 1 << 25
+"""Of a column's texts by classes; beyond that a column has nearly a value for each row and is not compared."""
 
 
-def leaking(facts: Sequence[ColumnFacts], target: ColumnFacts) -> list[Finding]:
+def leaking(facts: Sequence[ColumnFacts], target: ColumnFacts, rows: Crossing) -> list[Finding]:
     """Columns of which one value means one class nearly always; of numbers, where one cut parts two classes."""
     found = []
     for column in facts:
-        share = _told(column, target)
+        share = _told(column, target, rows)
         if share is not None and share >= _TELLS:
             found.append(
                 finding(
@@ -44,35 +46,37 @@ def leaking(facts: Sequence[ColumnFacts], target: ColumnFacts) -> list[Finding]:
     return found
 
 
-def twins(facts: Sequence[ColumnFacts]) -> list[Finding]:
+def twins(facts: Sequence[ColumnFacts], rows: Crossing) -> list[Finding]:
     """Columns that say what an earlier one says: value for value, or in another unit."""
     found: list[Finding] = []
-    ranks = [_ranks(column) for column in facts]
+    steps = [_steps(column) for column in facts]
     for later, column in enumerate(facts):
-        for earlier in range(later):
-            if _are_twins(facts[earlier], column, ranks[earlier], ranks[later]):
-                found.append(
-                    finding(
-                        "same-as",
-                        Weight.LOOK,
-                        (column.name,),
-                        advice=(drop(column.name),),
-                        other=repr(facts[earlier].name),
-                    )
+        earlier = zip(facts[:later], steps, strict=False)
+        twin = next((one for one, its in earlier if _are_twins(one, column, its, steps[later], rows)), None)
+        if twin is not None:
+            found.append(
+                finding(
+                    "same-as",
+                    Weight.LOOK,
+                    (column.name,),
+                    advice=(drop(column.name),),
+                    other=repr(twin.name),
                 )
-                break
+            )
     return found
 
 
-def _told(column: ColumnFacts, target: ColumnFacts) -> float | None:
+def _told(column: ColumnFacts, target: ColumnFacts, crossing: Crossing) -> float | None:
     """Of the rows beside the most frequent class, the share that the column tells right; None where it cannot say."""
     rows, base = target.rows, max(target.counts)
     if rows < _FEWEST_ROWS or base == rows or column.different < 2 or target.different > MAX_CLASSES:
         return None
+    if not (column.is_whole and target.is_whole) or len(column.values) * len(target.values) > _MOST_CELLS:
+        return None
     by_value = column.different * _ROWS_A_VALUE <= rows
     if not by_value and not column.is_number:
         return None
-    table = _table(column.codes, target.codes, len(column.values), len(target.values))
+    table = crossing.table(column, target)
     right = int(table.max(axis=1).sum()) if by_value else 0
     if column.is_number:
         right = max(right if column.different <= _FEW_VALUES else 0, _best_cut(column, table))
@@ -89,37 +93,36 @@ def _best_cut(column: ColumnFacts, table: Codes) -> int:
     return int((left.max(axis=1) + (left[-1] - left).max(axis=1)).max())
 
 
-def _are_twins(a: ColumnFacts, b: ColumnFacts, ranks_a: Codes | None, ranks_b: Codes | None) -> bool:
-    if ranks_a is not None and ranks_b is not None and a.different > 2 and _same_order(ranks_a, ranks_b):
+def _steps(column: ColumnFacts) -> list[int]:
+    """Rows of each different number, ascending; nothing where a field is none, or not all texts are known."""
+    return [count for _, count in column.measured()] if column.has_numbers_only and column.is_whole else []
+
+
+def _are_twins(
+    a: ColumnFacts, b: ColumnFacts, steps_a: list[int], steps_b: list[int], rows: Crossing
+) -> bool:
+    # Columns that rise together have as many rows at each step, which most pairs have not.
+    may_rise = a.different > 2 and bool(steps_a) and steps_a in (steps_b, steps_b[::-1])
+    if may_rise and rows.rise_together(a, b):
         return True
     if not (2 <= a.different <= _FEW_VALUES and a.different == b.different and a.rows >= _FEWEST_ROWS):
         return False
-    table = _table(a.codes, b.codes, len(a.values), len(b.values))
+    if not _might_agree(a, b):
+        return False
+    table = rows.table(a, b)
     return min(_agreement(table), _agreement(table.T)) >= _TWIN
 
 
-def _same_order(a: Codes, b: Codes) -> bool:
-    """Whether one column of numbers rises or falls exactly with the other."""
-    return np.array_equal(a, b) or np.array_equal(a, b.max(initial=0) - b)
+def _might_agree(a: ColumnFacts, b: ColumnFacts) -> bool:
+    """Whether their values are about as frequent, without which no table of the two can reach `_TWIN`.
+
+    Where each tells the other but for a share of the rows, values taken by frequency differ in few times that share.
+    """
+    pairs = zip_longest(sorted(a.counts, reverse=True), sorted(b.counts, reverse=True), fillvalue=0)
+    return sum(abs(one - other) for one, other in pairs) <= 6 * (1 - _TWIN) * a.rows
 
 
 def _agreement(table: Codes) -> float:
     """Goodman and Kruskal's lambda: how much better the column's value is guessed when the row's is known."""
     base, rows = int(table.sum(axis=0).max()), int(table.sum())
     return 0.0 if rows == base else (int(table.max(axis=1).sum()) - base) / (rows - base)
-
-
-def _ranks(column: ColumnFacts) -> Codes | None:
-    """Each row's place among the column's numbers; None where one of its fields is none."""
-    numbers = column.numbers
-    if not column.is_number or any(number is None for number in numbers):
-        return None
-    order = {number: place for place, number in enumerate(sorted({n for n in numbers if n is not None}))}
-    table: Any = np.array([order[number] for number in numbers if number is not None], dtype=np.int64)
-    taken: Codes = table[column.codes]
-    return taken
-
-
-def _table(rows: Codes, columns: Codes, row_values: int, column_values: int) -> Codes:
-    cells = np.bincount(rows * column_values + columns, minlength=row_values * column_values)
-    return cells.reshape(row_values, column_values).astype(np.int64)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hospital_agent.records.profile.crossing import Crossing
 from hospital_agent.records.profile.facts import ColumnFacts
 from hospital_agent.records.profile.finding import Advice, Finding, Weight, finding
 from hospital_agent.records.profile.shown import told
@@ -15,7 +13,6 @@ from hospital_agent.records.profile.suspects import is_missing_word
 from hospital_agent.records.remarks import MANY_VALUES
 from shared.tree.schema import MAX_CLASSES
 
-_KEY_BOUND: Final = 1 << 62
 _RARE_CLASS: Final = 20
 """A class of fewer than one row in so many is rare."""
 
@@ -68,10 +65,9 @@ def class_findings(target: ColumnFacts, floor: int) -> list[Finding]:
     return found
 
 
-def repeated_rows(facts: Sequence[ColumnFacts], floor: int) -> list[Finding]:
+def repeated_rows(facts: Sequence[ColumnFacts], floor: int, crossing: Crossing) -> list[Finding]:
     """Rows that are the same in every column."""
-    keys, rows = row_keys(facts), facts[0].rows
-    repeats = rows - len(np.unique(keys))
+    rows, repeats = facts[0].rows, crossing.repeats(facts)
     if not repeats:
         return []
     many = 4 * repeats >= rows
@@ -85,13 +81,11 @@ def repeated_rows(facts: Sequence[ColumnFacts], floor: int) -> list[Finding]:
     ]
 
 
-def contradictions(attributes: Sequence[ColumnFacts], target: ColumnFacts, floor: int) -> list[Finding]:
+def contradictions(
+    attributes: Sequence[ColumnFacts], target: ColumnFacts, floor: int, crossing: Crossing
+) -> list[Finding]:
     """Rows that are the same in every attribute, and not in the class."""
-    keys = row_keys(attributes)
-    _, alike = np.unique(keys, return_inverse=True)
-    labels = len(target.values)
-    classes = np.bincount(np.unique(alike * labels + target.codes) // labels)
-    rows = int((classes[alike] > 1).sum())
+    rows = crossing.contradicting(attributes, target)
     if not rows:
         return []
     return [
@@ -104,14 +98,10 @@ def contradictions(attributes: Sequence[ColumnFacts], target: ColumnFacts, floor
     ]
 
 
-def repeated_patients(patient: ColumnFacts, floor: int) -> list[Finding]:
+def repeated_patients(patient: ColumnFacts, floor: int, crossing: Crossing) -> list[Finding]:
     """Patients with more than one row."""
-    patients = [
-        count for value, count in zip(patient.values, patient.counts, strict=True) if value and count > 1
-    ]
-    found = []
-    if patients:
-        rows = sum(patients)
+    found, rows = [], crossing.repeated(patient)
+    if rows:
         found.append(
             finding(
                 "repeated-patients",
@@ -131,21 +121,3 @@ def repeated_patients(patient: ColumnFacts, floor: int) -> list[Finding]:
             )
         )
     return found
-
-
-def row_keys(facts: Sequence[ColumnFacts]) -> NDArray[np.int64]:
-    """A number a row, equal exactly where all columns are.
-
-    Codes are digits of one number; where it would not fit 62 bits, the numbers so far become their ranks, which
-    are fewer than rows. Sorting is what costs, so it is done as seldom as can be.
-    """
-    keys: NDArray[np.int64] = np.zeros(facts[0].rows, dtype=np.int64)
-    bound = 1
-    for column in facts:
-        size = len(column.values)
-        if bound * size >= _KEY_BOUND:
-            _, keys = np.unique(keys, return_inverse=True)
-            bound = facts[0].rows
-        keys = keys * size + column.codes
-        bound *= size
-    return keys
