@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tests.support.cloud_server import HOSPITALS, CloudUnderTest, cloud_bundle
 from tests.support.databases import postgres_database
 from tests.support.http_hospital import HttpHospital, hospitals_of, run_together
 from tests.support.replicas import Twin, twin_clouds
+from tests.support.waiting import until
 
 Pair = tuple[CloudUnderTest, Twin]
 
@@ -32,13 +33,6 @@ def clouds(postgres_server: str, tmp_path_factory: pytest.TempPathFactory) -> It
         twin_clouds(tmp_path_factory.mktemp("twins"), url) as both,
     ):
         yield both
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def test_hospitals_of_one_job_at_two_replicas(clouds: Pair) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx2
@@ -22,6 +22,7 @@ from tests.support.cloud_server import CloudUnderTest
 from tests.support.databases import postgres_database
 from tests.support.relays import call_of, computing_job, fetch, relayed, set_state
 from tests.support.replicas import twin_clouds
+from tests.support.waiting import until
 
 Pair = tuple[CloudUnderTest, CloudUnderTest]
 WAYS = ("websocket", "long-poll")
@@ -36,13 +37,6 @@ def clouds(postgres_server: str, tmp_path_factory: pytest.TempPathFactory) -> It
         twin_clouds(tmp_path_factory.mktemp("twins"), url) as both,
     ):
         yield both
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
 
 
 def send_until_fetched(one: RelayedChannel, other: RelayedChannel, frame: bytes) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 import select
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +17,7 @@ from hospital_agent.settings import Way
 from shared.errors import ErrorCode, InternalError, PeerError
 from shared.ids import AgentId
 from shared.wire.relay import as_parcel
+from tests.support.waiting import until
 
 H2, H3, H4 = AgentId("h2"), AgentId("h3"), AgentId("h4")
 QUICK = Patience(first_seconds=0.01, most_seconds=0.01)
@@ -100,13 +100,6 @@ def connect(door: FakeDoor) -> Iterator[Callable[..., Relayed]]:
     for each in open_ones:
         each.channel(H2).close()
         each.channel(H3).close()
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 5
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 def is_readable(descriptor: int) -> bool:
