@@ -54,6 +54,24 @@ def wait(federation: RealFederation, job: str) -> None:
     federation.wait_until_done(job)
 
 
+def test_a_study_says_how_often_hospitals_may_ask(
+    federation: RealFederation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = federation.folder / "asked.json"
+    path.write_text(json.dumps(measured_clinic.SCHEMA))
+    head = ("cloud", "study", "create", federation.cloud_folder, "--id", "asked", "--question", "how ill?")
+    words: tuple[str | Path, ...] = (*head, "--schema", path, "--profile", "secret-gainratio")
+    told = refused(capsys, *words, "--ask-questions", "20/500")
+    assert (told["where"], "--ask-records 100/2000" in told["remedy"]) == ("--ask-records", True)
+    assert "20/500" in refused(capsys, *words, "--ask-questions", "20", "--ask-records", "1/2")["remedy"]
+    made = command(*words, "--ask-questions", "20/500", "--ask-records", "100/2000")
+    assert made["document"]["asking"] == {
+        "questions_per_day": 20, "questions": 500, "records_per_day": 100, "records": 2000,
+    }  # fmt: skip
+    assert made["document"]["shared_result"]
+    assert [line for line in made["in_words"] if line.startswith("Asking a tree that stays shared")]
+
+
 def test_a_tree_kept_shared_is_grown_and_asked(federation: RealFederation) -> None:
     create_study(federation, "kept")
     made = create_job(federation, "kept", "--result", "shared", "--grid", "pulse=10")
