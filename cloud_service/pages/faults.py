@@ -22,6 +22,7 @@ from cloud_service.api.problems import Parts
 from cloud_service.pages.browser import safe_path
 from cloud_service.pages.frame import Page, landing, page_of
 from cloud_service.pages.wording import sentence
+from cloud_service.service.refusals import ForbiddenError
 from shared.errors import PrivetError
 from shared.texts import text, texts
 
@@ -70,11 +71,11 @@ def shown(request: Request, error: Exception) -> Response:
         return problems.problem(found.status, found.code, found.detail, found.headers)
     if found.status == 401:
         return _to_sign_in(request)
-    return fault_page(page_of(request), found)
+    return fault_page(page_of(request), found, detail=_not_permitted(error))
 
 
-def fault_page(page: Page, found: Parts) -> Response:
-    """A page about what went wrong, and when to try again where that is known."""
+def fault_page(page: Page, found: Parts, *, detail: str | None = None) -> Response:
+    """A page about what went wrong, and when to try again where that is known. Args: detail: in place of its own."""
     known = (
         f"cloud.fault.{found.code}" if f"cloud.fault.{found.code}.title" in texts() else "cloud.fault.other"
     )
@@ -82,7 +83,7 @@ def fault_page(page: Page, found: Parts) -> Response:
     answer = page.show(
         "fault.html",
         status=found.status,
-        detail=sentence(found.detail),
+        detail=sentence(found.detail) if detail is None else detail,
         name=known,
         found=found,
         wait=_wait(int(wait)) if wait else "",
@@ -91,6 +92,15 @@ def fault_page(page: Page, found: Parts) -> Response:
     if wait:
         answer.headers["Retry-After"] = wait
     return answer
+
+
+def _not_permitted(error: Exception) -> str | None:
+    """What a role does not open, in words; programs are told the permission's name."""
+    if not isinstance(error, ForbiddenError) or not error.permission:
+        return None
+    what = text(f"cloud.permission.{error.permission.replace(':', '_')}")
+    roles = ", ".join(text(f"cloud.role.{role}") for role in error.roles)
+    return text("cloud.fault.forbidden.roles", what=what, roles=roles)
 
 
 def _wait(seconds: int) -> str:

@@ -74,8 +74,9 @@ class Caller:
     def require(self, permission: Permission) -> None:
         """Raises: ForbiddenError: naming the permission and the roles that have it."""
         if permission not in self.permissions:
-            having = ", ".join(role for role in Role if permission in PERMISSIONS[role])
-            raise ForbiddenError(f"this needs the permission {permission}, which these roles have: {having}")
+            roles = tuple(role.value for role in Role if permission in PERMISSIONS[role])
+            told = f"this needs the permission {permission}, which these roles have: {', '.join(roles)}"
+            raise ForbiddenError(told, permission=permission.value, roles=roles)
 
 
 def caller_of(name: str, scopes: Iterable[str], hospital: str | None) -> Caller:

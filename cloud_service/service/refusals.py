@@ -22,4 +22,11 @@ class NotSignedInError(PrivetError):
 
 
 class ForbiddenError(PrivetError):
-    """Signed in, but without the permission; the text says which one, and which roles have it."""
+    """Signed in, but without the permission; the text says which one, and which roles have it.
+
+    `permission`, `roles`: the same for a page, which names them in words; empty where it is about no permission.
+    """
+
+    def __init__(self, told: str, *, permission: str = "", roles: tuple[str, ...] = ()) -> None:
+        super().__init__(told)
+        self.permission, self.roles = permission, roles

@@ -6,6 +6,7 @@ Everything that comes from outside is escaped; a name that a template uses and n
 from __future__ import annotations
 
 import hashlib
+import re
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.resources import files
@@ -13,6 +14,7 @@ from importlib.resources.abc import Traversable
 from typing import Any, Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from shared.texts import text
 
@@ -31,6 +33,8 @@ HEADERS: Final = {
 }
 """Of every page. Assets may be kept: their address changes with their content."""
 
+_TYPED: Final = re.compile(r"`([^`\n]+)`")
+
 
 @lru_cache(maxsize=4)
 def environment(package: str) -> Environment:
@@ -43,7 +47,7 @@ def environment(package: str) -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(text=text, asset=asset)
-    made.filters.update(moment=moment, moment_iso=moment_iso)
+    made.filters.update(moment=moment, moment_iso=moment_iso, marked=marked)
     return made
 
 
@@ -55,6 +59,11 @@ def render(package: str, template: str, **values: Any) -> str:
 def asset(name: str) -> str:
     """The address of a file of `static`; it changes with the file, so that browsers may keep it."""
     return f"{ASSETS_PATH}/{name}?v={_version(name)}"
+
+
+def marked(words: str) -> Markup:
+    """Words of a program with what is typed set apart: terminals get it between backticks, pages as `<code>`."""
+    return Markup(_TYPED.sub(r"<code>\1</code>", str(escape(words))))  # noqa: S704  (escaped just before)
 
 
 def moment(unix_seconds: int) -> str:

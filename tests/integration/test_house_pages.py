@@ -29,6 +29,7 @@ THREE = ("h1", "h2", "h3")
 TOKEN = "a token of more than thirty-two characters"
 HOSTILE = "\"><script>alert(1)</script>'&{{ 7 * 7 }}"
 ADA, PASSWORD = "Dr. Ada <b>", "four words in a row"
+CAME_OR_LEFT = ("offer_came", "sent", "received", "study_shown")
 PATIENT = {"nausea": "1", "lumbar pain": "1", "urine pushing": "1"}
 
 
@@ -123,7 +124,7 @@ def test_what_left_is_told_round_by_round_and_without_counts(opened: Open) -> No
     assert sent >= 4
     assert told.count(">left</span>") == sent
     asked = next(record["slots"] for record in records if record.get("type") == "round_open")
-    assert f"Encrypted and masked counts for the {asked} cells" in told
+    assert f"The {asked} counts that were asked for, encrypted and masked." in told
     assert all(record["sha256"][:12] in told for record in records if record["kind"] == "sent")
     rounds = {str(record["round"] + 1) for record in records if record.get("type") == "round_open"}
     assert {step.place for step in steps_of(records, manifest)} == rounds | {""}
@@ -134,7 +135,7 @@ def test_every_message_is_listed_by_itself_with_its_size(
 ) -> None:
     monkeypatch.setattr(messages, "SHOWN", 5)
     with Journal.open(opened.folder) as journal:
-        told = [r for r in journal.audit_records() if r["kind"] in ("sent", "received", "study_shown")]
+        told = [r for r in journal.audit_records() if r["kind"] in CAME_OR_LEFT]
     assert all(record["bytes"] > 100 for record in told)
     seen: list[tuple[str, str]] = []
     place: str | None = "/house/messages"

@@ -71,7 +71,7 @@ def test_a_list_that_is_cut_short_says_where_it_is_whole() -> None:
     changed = {**CONTRACT, "attributes": [{**CONTRACT["attributes"][0], "values": values}]}
     (text,) = contract_words(contract_of(changed, "contract"))
     assert "I11 and 3 more counts as heart" in text
-    assert "whole in `privet agent studies show FOLDER STUDY --json`" in text
+    assert "told whole by the command privet agent studies show FOLDER STUDY --json" in text
     assert "cut short" not in contract_words(contract_of(CONTRACT, "contract"))[0]
 
 
