@@ -19,6 +19,7 @@ from hospital_agent.daemon.deriving import source_for
 from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.steps import Stopwatch, carry_out
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Tally, studies
+from hospital_agent.journal.messages import note_offer
 from hospital_agent.journal.studies import REFUSED, StudyState
 from hospital_agent.policy import DECLINED, Refusal, review
 from hospital_agent.records import Snapshot
@@ -205,6 +206,7 @@ class OfferDesk:
         with journal.transaction():
             journal.put_job(entry)
             journal.move_cursor(inbox_id)
+            note_offer(journal, entry)
             journal.record("offered", job=entry.job, mh=entry.mh)
         self.office.progress.warn(
             f"waits for a person: {answer}",
@@ -225,6 +227,7 @@ class OfferDesk:
             journal.drop_answer(entry.job)
             if inbox_id is not None:
                 journal.move_cursor(inbox_id)
+                note_offer(journal, entry)
             journal.record("declined", job=entry.job, mh=entry.mh, code=refusal.code)
         self.office.progress.warn(f"declined: {refusal.reason}", job=entry.job, code=refusal.code)
 
@@ -302,6 +305,7 @@ class OfferDesk:
             journal.drop_answer(case.entry.job)
             if inbox_id is not None:
                 journal.move_cursor(inbox_id)
+                note_offer(journal, case.entry)
             journal.record(
                 "accepted", job=case.entry.job, mh=case.entry.mh, snapshot=str(case.entry.snapshot_sha256)
             )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hospital_agent.journal.entries import OutgoingMessage
+import hashlib
+
+from hospital_agent.journal.entries import JobEntry, OutgoingMessage
 from hospital_agent.journal.store import Journal
 from shared.protocol.audit_log import record_of
 from shared.protocol.envelopes import Sealed
@@ -38,3 +40,9 @@ def note_refused(journal: Journal, message: OutgoingMessage, code: str) -> None:
 def note_received(journal: Journal, job: str, head: str, sealed: Sealed) -> None:
     """Inside a transaction: a message of the cloud. Args: head: the cloud's log head that it brought."""
     journal.record("received", job=job, head=head, bytes=len(sealed.raw), **record_of(sealed))
+
+
+def note_offer(journal: Journal, entry: JobEntry) -> None:
+    """Inside a transaction: the offer of a job came, before this hospital has said anything to it."""
+    sha256 = hashlib.sha256(entry.offer).hexdigest()
+    journal.record("offer_came", job=entry.job, mh=entry.mh, sha256=sha256, bytes=len(entry.offer))

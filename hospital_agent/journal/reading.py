@@ -18,7 +18,7 @@ from shared.protocol import audit_log
 
 LEFT: Final = ("sent", "refused", "study_word_sent", "study_word_refused")
 """Kinds of records of what left this house; what the cloud refused had left it."""
-CAME: Final = ("received", "study_shown")
+CAME: Final = ("offer_came", "received", "study_shown")
 """Kinds of records of what came in."""
 Way = Literal["left", "came"]
 _WITH_BEFORE: Final = "SELECT a.n, a.record, a.hash, b.hash FROM audit a LEFT JOIN audit b ON b.n = a.n - 1"

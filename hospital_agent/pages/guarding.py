@@ -24,6 +24,7 @@ from hospital_agent.local_api.guards import names_this_machine
 from hospital_agent.pages.house import House, page
 from hospital_agent.pages.problems import PageProblem, problem_page
 from hospital_agent.pages.sessions import Doorkeeper
+from machine.browsers import hand_cookie
 from shared.rng import random_token
 from shared.tree.schema import MAX_ATTRIBUTES
 from shared.web.rendering import ASSETS_PATH, HEADERS
@@ -77,11 +78,8 @@ def cookie_name(request: Request) -> str:
 
 
 def set_cookie(request: Request, response: Response, cookie: str) -> None:
-    """For the time the browser is open; no script sees it, and no other site can have it sent."""
-    secure = request.url.scheme == "https"
-    response.set_cookie(
-        cookie_name(request), cookie, httponly=True, samesite="strict", path="/", secure=secure
-    )
+    """For the time the browser is open."""
+    hand_cookie(response, cookie_name(request), cookie, is_https=request.url.scheme == "https")
 
 
 async def checked(request: Request) -> None:

@@ -34,7 +34,12 @@ _OUTSIDE_OF_ROUNDS: Final = (
     MessageType.ATTEST,
     MessageType.ABORT,
 )
-_WORDS_OF_STUDIES: Final = {"study_shown": "study_document", "study_word_sent": "study_word"}
+_BY_KIND: Final = {
+    "offer_came": MessageType.JOB_OFFER,
+    "study_shown": "study_document",
+    "study_word_sent": "study_word",
+}
+"""Messages whose records name no type of envelope."""
 _REFUSED: Final = ("refused", "study_word_refused")
 _UNKNOWN: Final = "unknown"
 """How a job that is forgotten protected its counts."""
@@ -98,7 +103,7 @@ def volumes_of(entry: JobEntry, records: Sequence[Record]) -> list[Volume]:
 
 def _step(record: Record, manifest: Manifest | None, asked: Mapping[int, int]) -> Step:
     kind = str(record["kind"])
-    message = _WORDS_OF_STUDIES.get(kind, record.get("type"))
+    message = _BY_KIND.get(kind, record.get("type"))
     known = {"slots": asked.get(int(record.get("round", 0)), 0), **record}
     direction = _LEFT if kind in LEFT else _CAME if kind in CAME else _HERE
     is_message = direction != _HERE and kind not in _REFUSED

@@ -151,6 +151,7 @@ def test_every_message_is_listed_by_itself_with_its_size(
         record["sha256"]: f"{record['bytes'] / 1000:.1f} kB" for record in told if record["bytes"] >= 1000
     }
     assert {sha256: size for size, sha256 in seen if sha256 in sizes} == sizes
+    monkeypatch.setattr(messages, "SHOWN", 50)
     left = opened.browser.get(f"/house/messages?way=left&job={opened.job}")
     assert "came in</span>" not in left
     assert "Encrypted and masked counts for the" in left
