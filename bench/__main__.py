@@ -25,6 +25,7 @@ from bench.ppsdt import compare, print_comparison
 from bench.primitives import PrimitiveCosts, measure_primitives, print_table
 from bench.relay import measure_relay, print_relay
 from bench.scaling import measure_scaling, plot, print_scaling
+from bench.source_ways import measure_ways, print_ways
 from bench.sources import figures_of, measure_sources, print_sources
 from shared.crypto.paillier import KEY_BITS
 
@@ -44,6 +45,7 @@ class Part(StrEnum):
     SCALING = "scaling"
     COUNTING = "counting"
     SOURCES = "sources"
+    SOURCE_WAYS = "source-ways"
     RELAY = "relay"
     MPC_PRIMITIVES = "mpc-primitives"
     ID3 = "id3"
@@ -118,6 +120,12 @@ class Bench:
         found = measure_sources(*((10**5, 10**4) if self.quick else (COUNTED_ROWS, QUICK_COUNTED_ROWS)))
         print_sources(found, self.console)
         self.found["sources"] = figures_of(found)
+
+    def source_ways(self) -> None:
+        """A contract's numbers, an evaluation and a hold-out, told to a database and from a copy."""
+        found = measure_ways(10**4 if self.quick else QUICK_COUNTED_ROWS)
+        print_ways(found, self.console)
+        self.found["source_ways"] = [asdict(figure) for figure in found]
 
     def relay(self) -> None:
         """Frames of three parties, directly and through the cloud."""

@@ -1,9 +1,9 @@
 """What a contract's numbers, an evaluation and a hold-out cost in a database: told to the engine, and copied as texts.
 
-    python -m bench.source_ways ROWS
+    make bench BENCH="source-ways"
 
 Both ways must give the same counts. Each is a process of its own, `python -m bench.source_ways URL FOLDER JOB WAY`, so
-that its memory can be told.
+that its memory can be told, and what it fetched.
 """
 
 from __future__ import annotations
@@ -16,10 +16,14 @@ import sys
 import tempfile
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from bench.source_program import peak_bytes
+from rich.console import Console
+from rich.table import Table
+
+from bench.source_program import peak_bytes, watch_answers
 from bench.sources import postgres_server
 from bench.sources_data import NAMES, fill_postgres, write_files
 from hospital_agent.records import DataSettings, open_source
@@ -96,41 +100,77 @@ def _root(schema: Schema) -> list[NodeQuery]:
     return [NodeQuery((), tuple(range(len(schema.attributes))), (0, 1))]
 
 
-def _measure(url: str, job: str, way: str) -> tuple[dict[str, Any], list[int]]:
+@dataclass(frozen=True, slots=True)
+class WayFigure:
+    """One job one way. Bytes: of the agent at its peak beyond those when idle; of the answers that it had."""
+
+    engine: str
+    rows: int
+    job: str
+    way: str
+    seconds: float
+    memory_bytes: int
+    fetched_bytes: int
+
+
+def _measure(engine: str, rows: int, url: str, job: str, way: str) -> tuple[WayFigure, list[int]]:
     with tempfile.TemporaryDirectory(prefix="privet-bench-") as folder:
         command = [sys.executable, "-m", "bench.source_ways", url, folder, job, way]
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
     told = json.loads(done.stdout.splitlines()[-1])
-    return {"job": job, "way": way, "seconds": told["seconds"], "bytes": told["bytes"]}, told["cells"]
+    figure = WayFigure(engine, rows, job, way, told["seconds"], told["bytes"], told["fetched_bytes"])
+    return figure, told["cells"]
 
 
-def measure_ways(rows: int) -> list[dict[str, Any]]:
+def measure_ways(rows: int) -> list[WayFigure]:
     """DuckDB and PostgreSQL, every job both ways. Raises: SystemExit: the ways give different counts."""
-    found: list[dict[str, Any]] = []
+    found: list[WayFigure] = []
     with tempfile.TemporaryDirectory(prefix="privet-bench-") as name, postgres_server() as postgres:
         files = write_files(rows, Path(name))
         with importlib.import_module("psycopg").connect(postgres) as connection:
             fill_postgres(connection, files["csv"])
         for engine, url in (("DuckDB", f"duckdb://{files['duckdb']}"), ("PostgreSQL", postgres)):
             for job in JOBS:
-                pair = [_measure(url, job, way) for way in WAYS]
+                pair = [_measure(engine, rows, url, job, way) for way in WAYS]
                 if pair[0][1] != pair[1][1]:
                     raise SystemExit(f"{engine}, {job}: the two ways gave different counts")
-                found += [{"engine": engine, "rows": rows} | figure for figure, _ in pair]
-                print(found[-2:], flush=True)
+                found += [figure for figure, _ in pair]
     return found
 
 
+def print_ways(figures: list[WayFigure], console: Console) -> None:
+    """A table for people."""
+    table = Table(
+        title="Told to the engine, or copied as texts: 30 numbers under a contract, frozen and counted once"
+    )
+    for name in ("engine", "rows", "job", "way", "s", "agent's memory MB", "fetched MB"):
+        table.add_column(name, justify="left" if name in {"engine", "job", "way"} else "right")
+    for one in figures:
+        table.add_row(
+            one.engine,
+            f"{one.rows:,}",
+            one.job,
+            one.way,
+            f"{one.seconds:.1f}",
+            f"{one.memory_bytes / 1e6:.0f}",
+            f"{one.fetched_bytes / 1e6:.3f}",
+        )
+    console.print(table)
+
+
 def main() -> None:
-    """One way of one job, or all of them."""
+    """One way of one job."""
     warnings.simplefilter("ignore")
-    if len(sys.argv) == 2:
-        print(json.dumps(measure_ways(int(sys.argv[1])), indent=1))
-        return
     url, folder, job, way = sys.argv[1:]
+    fetched = watch_answers()
     idle, begun = peak_bytes(), time.perf_counter()
     cells = counted(url, Path(folder), job, way)
-    told = {"seconds": time.perf_counter() - begun, "bytes": peak_bytes() - idle, "cells": cells}
+    told = {
+        "seconds": time.perf_counter() - begun,
+        "bytes": peak_bytes() - idle,
+        "fetched_bytes": sum(fetched),
+        "cells": cells,
+    }
     print(json.dumps(told))
 
 

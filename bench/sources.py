@@ -27,7 +27,7 @@ from bench.sources_data import fill_postgres, write_files
 @dataclass(frozen=True, slots=True)
 class SourceFigure:
     """One source. Seconds of freezing, of counting the root, and a level of 16 nodes; bytes of the agent at its peak,
-    without those it has when idle.
+    without those it has when idle, and of all answers that it had from an engine.
     """
 
     name: str
@@ -36,6 +36,7 @@ class SourceFigure:
     root_seconds: float
     level_seconds: float
     memory_bytes: int
+    fetched_bytes: int
 
 
 def measure_sources(rows: int, postgres_rows: int) -> list[SourceFigure]:
@@ -61,14 +62,31 @@ def measure_sources(rows: int, postgres_rows: int) -> list[SourceFigure]:
                 _measure("Parquet file", str(fewer["parquet"]), "", folder),
                 _measure("PostgreSQL, table", url, "records", folder),
             ]
+            parted = [
+                _measure("Parquet file, 3 of 10 parts", str(fewer["parquet"]), "", folder, "held-out"),
+                _measure(
+                    "DuckDB, 3 of 10 parts", f"duckdb://{fewer['duckdb']}", "records", folder, "held-out"
+                ),
+                _measure("PostgreSQL, 3 of 10 parts", url, "records", folder, "held-out"),
+            ]
         _check(pair)
-    return [figure for figure, _ in (*found, pair[1])]
+        _check(parted)
+    return [figure for figure, _ in (*found, pair[1], *parted)]
 
 
 def print_sources(figures: list[SourceFigure], console: Console) -> None:
     """A table for people."""
     table = Table(title="Counting records where they lie: 30 attributes of 5 values, 2 classes")
-    for name in ("source", "rows", "freeze s", "root s", "16 nodes s", "rows/s a level", "agent's memory MB"):
+    for name in (
+        "source",
+        "rows",
+        "freeze s",
+        "root s",
+        "16 nodes s",
+        "rows/s a level",
+        "agent's memory MB",
+        "fetched kB",
+    ):
         table.add_column(name, justify="left" if name == "source" else "right")
     for one in figures:
         table.add_row(
@@ -79,6 +97,7 @@ def print_sources(figures: list[SourceFigure], console: Console) -> None:
             f"{one.level_seconds:.2f}",
             f"{one.rows / one.level_seconds:,.0f}",
             f"{one.memory_bytes / 1e6:.0f}",
+            f"{one.fetched_bytes / 1e3:.0f}",
         )
     console.print(table)
 
@@ -88,9 +107,9 @@ def figures_of(figures: list[SourceFigure]) -> list[dict[str, Any]]:
     return [asdict(figure) for figure in figures]
 
 
-def _measure(name: str, place: str, words: str, folder: Path) -> tuple[SourceFigure, list[int]]:
+def _measure(name: str, place: str, words: str, folder: Path, *part: str) -> tuple[SourceFigure, list[int]]:
     with tempfile.TemporaryDirectory(dir=folder) as frozen:
-        command = [sys.executable, "-m", "bench.source_program", place, words, frozen]
+        command = [sys.executable, "-m", "bench.source_program", place, words, frozen, *part]
         done = subprocess.run(command, check=True, capture_output=True, text=True, env=os.environ)
     told = json.loads(done.stdout.splitlines()[-1])
     figure = SourceFigure(
@@ -100,6 +119,7 @@ def _measure(name: str, place: str, words: str, folder: Path) -> tuple[SourceFig
         told["root_seconds"],
         told["level_seconds"],
         told["peak_bytes"] - told["idle_bytes"],
+        told["fetched_bytes"],
     )
     return figure, told["cells"]
 

@@ -26,6 +26,8 @@ from shared.wire.tally import SelectionSpec
 KEY_BYTES: Final = 32
 _LABEL: Final = b"privet-selection"
 _DIGEST_BYTES: Final = 8
+_RUN_ROWS: Final = 1 << 16
+"""Rows of which Python's own numbers, which take far more room than an array's, are held at once."""
 
 Patients = tuple[str, ...]
 """Each record's patient, as the table names it."""
@@ -114,9 +116,10 @@ def _words(records: CodedRecords, occurrences: NDArray[np.int64]) -> Iterator[by
     words = [
         weights[: len(run)] @ run for run in (lines[at : at + size] for at in range(0, len(lines), size))
     ]
-    table = np.stack([*words, *records.numbers.astype(np.int64)], axis=1)
-    for row, occurrence in zip(table.tolist(), occurrences.tolist(), strict=True):
-        yield parting.of_record(row, occurrence)
+    table = np.stack([*words, *records.numbers.astype(np.int64), occurrences], axis=1)
+    for start in range(0, len(table), _RUN_ROWS):
+        for *row, occurrence in table[start : start + _RUN_ROWS].tolist():
+            yield parting.of_record(row, occurrence)
 
 
 def _rows_and_occurrences(records: CodedRecords) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
