@@ -1,4 +1,4 @@
-"""What a browser is given beside pages: style sheets, scripts and pictures, and files that people keep."""
+"""What a browser is given beside pages: style sheets, scripts and pictures, cookies, files that people keep."""
 
 from __future__ import annotations
 
@@ -36,6 +36,32 @@ class Assets(StaticFiles):
         answer.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY
         answer.headers["X-Content-Type-Options"] = "nosniff"
         return answer
+
+
+def hand_cookie(
+    answer: Response,
+    name: str,
+    value: str,
+    *,
+    is_https: bool,
+    path: str = "/",
+    is_lax: bool = False,
+    seconds: int | None = None,
+) -> None:
+    """A cookie that no script sees and no other site can have sent.
+
+    Args: is_https: the browser speaks HTTPS, and sends it in no other way. is_lax: it is needed on the way back from
+        another site. seconds: how long it is kept; None: as long as the browser is open.
+    """
+    answer.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        path=path,
+        secure=is_https,
+        httponly=True,
+        samesite="lax" if is_lax else "strict",
+    )
 
 
 def file_of(content: bytes, name: str, media_type: str) -> Response:

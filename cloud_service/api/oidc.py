@@ -14,6 +14,7 @@ from cloud_service.oidc_settings import CALLBACK_PATH
 from cloud_service.service.oidc import GOOD_SECONDS, OidcSignIn
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.services import Services
+from machine.browsers import hand_cookie
 
 router = APIRouter(tags=["sign-in"])
 COOKIE: Final = "privet-sign-in"
@@ -48,14 +49,14 @@ def begin(request: Request, services: Use) -> Response:
     oidc = _oidc(services)
     departure = oidc.begin(address_of(request))
     answer = RedirectResponse(departure.url, 303, headers=NO_STORE)
-    answer.set_cookie(
+    hand_cookie(
+        answer,
         COOKIE,
         departure.browser,
-        max_age=GOOD_SECONDS,
+        is_https=oidc.settings.public_url.startswith("https:"),
         path=_PATH,
-        secure=oidc.settings.public_url.startswith("https:"),
-        httponly=True,
-        samesite="lax",
+        is_lax=True,
+        seconds=GOOD_SECONDS,
     )
     return answer
 

@@ -17,6 +17,7 @@ from fastapi import Request
 from starlette.responses import Response
 
 from cloud_service.service.services import Services
+from machine.browsers import hand_cookie
 from shared.rng import random_token
 
 FORM_TOKEN: Final = "form_token"  # noqa: S105 - the name of a field
@@ -115,14 +116,7 @@ def _token(held: str) -> str:
 
 
 def _set(request: Request, answer: Response, name: str, value: str, *, is_lax: bool = False) -> None:
-    answer.set_cookie(
-        name,
-        value,
-        path="/",
-        secure=is_https(request),
-        httponly=True,
-        samesite="lax" if is_lax else "strict",
-    )
+    hand_cookie(answer, name, value, is_https=is_https(request), is_lax=is_lax)
 
 
 def _delete(request: Request, answer: Response, name: str) -> None:
