@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from machine.files import read_file
 from shared.errors import InputError
 from shared.export import FormatName
 from shared.reports import Report
@@ -73,13 +74,7 @@ def read_subject(file: Path) -> Subject:
     from shared.export.document import read_document
 
     remedy = "Write one with `privet agent export --format json`."
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InputError(error.strerror or "cannot be read", where=str(file), remedy=remedy) from None
-    if len(raw) > _MAX_BYTES:
-        raise InputError("longer than any exported tree", where=str(file), remedy=remedy)
+    raw = read_file(file, max_bytes=_MAX_BYTES, remedy=remedy)
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
