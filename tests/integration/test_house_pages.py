@@ -154,7 +154,7 @@ def test_every_message_is_listed_by_itself_with_its_size(
     monkeypatch.setattr(messages, "SHOWN", 50)
     left = opened.browser.get(f"/house/messages?way=left&job={opened.job}")
     assert "came in</span>" not in left
-    assert "Encrypted and masked counts for the" in left
+    assert "Nobody can read ours alone" in left
 
 
 def test_a_log_that_was_altered_is_told_on_pages(opened: Open) -> None:
