@@ -16,6 +16,7 @@ from shared.errors import ErrorCode, InputError, PeerError
 from shared.protocol.asking import Earlier, asked_of, too_often
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
+from shared.protocol.versions import knows_of
 from shared.wire.asking import Ask
 from shared.wire.base import encode_base64url
 from shared.wire.consent import MAX_CONSENTS, Consent, SignedConsent
@@ -32,13 +33,15 @@ STATE_OF: Final[Mapping[str, str]] = {
 }
 """What a hospital's last answer makes of it; without one it is `pending`."""
 PENDING: Final = "pending"
+QUALITY_SINCE: Final = (0, 4)
+"""Agents of before cannot read a document that publishes figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """A study that takes jobs. `states`: of its members, as `STATE_OF` has them. `consents`: for the manifest.
 
-    `readers`: hospitals whose agents know of documents; those of the version before refuse manifests that name one.
+    `readers`: hospitals whose agents can read the document; others refuse manifests that name one.
     """
 
     document: StudyDocument
@@ -117,8 +120,10 @@ class Terms:
             changes["compute_parties"] = document.compute_parties
         if plan.result_parties is None and plan.result == "open" and plan.purpose == "train":
             changes["result_parties"] = document.result_parties
-        if plan.max_records == _SECRET.max_records and document.max_records is not None:
-            changes["max_records"] = min(plan.max_records, document.max_records)
+        if plan.max_records == _SECRET.max_records:
+            asks = plan.purpose == "predict" and document.asking is not None
+            most = (document.max_records, document.asking.records if asks and document.asking else None)
+            changes["max_records"] = min(plan.max_records, *(n for n in most if n is not None))
         return replace(plan, **changes)
 
     def check(self, manifest: Manifest) -> None:
@@ -158,7 +163,16 @@ def terms_of(connection: Connection, study: str, now: int, asked: Ask | None = N
         raise ConflictError(f"study {study} has had its {document.max_jobs} jobs: create another one")
     states = states_of(connection, document)
     consents = consents_for(connection, document.sha256)
-    return Terms(document, states, consents, governance.readers(connection))
+    return Terms(document, states, consents, _readers(connection, document))
+
+
+def _readers(connection: Connection, document: StudyDocument) -> frozenset[str]:
+    """Those who know of documents, and where figures are published of such; others work as under no document."""
+    known = governance.readers(connection)
+    if document.quality is None:
+        return known
+    versions = {row.id: row.version for row in directory.hospitals(connection)}
+    return frozenset(agent for agent in known if knows_of(versions.get(agent, ""), QUALITY_SINCE))
 
 
 def _check_asked(connection: Connection, document: StudyDocument, asked: Ask, now: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from cloud_service import disclosing
-from cloud_service.store import quality
+from cloud_service.store import governance, quality
 from hospital_agent.cloud import CloudClient
 from hospital_agent.daemon import casework
 from hospital_agent.daemon.office import Office
@@ -27,8 +27,10 @@ from shared.protocol.agent_effects import Completed, Say, Step
 from shared.wire.rounds import Attest
 from tests.integration.test_agent_jobs import agent, write_rows
 from tests.support.browsing import Browser, with_session
-from tests.support.clinic import ROWS, SCHEMA
+from tests.support.clinic import ROWS, SCHEMA, dealt
+from tests.support.cloud_server import running_cloud
 from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
+from tests.support.http_hospital import hospitals_of, run_together
 
 HOSPITALS = ("h1", "h2", "h3")
 HELD_OUT = {"parts": 10, "first": 0, "last": 3, "seed": "5e" * 16}
@@ -240,6 +242,26 @@ def test_without_the_study_nothing_is_sent_and_nothing_is_taken(
     assert result["missing"] == ["h2"]  # its attestation was refused
     assert "the study's document does not publish" in world.federation.hospitals["h2"].output.getvalue()
     assert text_of(world.browser("coordinator"), f"/jobs/{job}/importance", 403)
+
+
+def test_with_agents_of_before_jobs_work_as_before(tmp_path: Path) -> None:
+    with running_cloud(tmp_path, bits=512, hospitals=HOSPITALS) as cloud:
+        cloud.study(SCHEMA, quality=PUBLISHED)
+        with cloud.services.database.write() as connection:
+            for name in HOSPITALS:
+                governance.note_reader(connection, name, 0)
+            connection.exec_driver_sql("UPDATE hospitals SET version = '0.3.2' WHERE id = 'h1'")
+        with hospitals_of(cloud, dealt(*HOSPITALS)) as hospitals:
+            job = cloud.job(max_depth=1)
+            run_together(hospitals)
+        # An agent of 0.3 cannot read the document, so the job does not name it.
+        assert cloud.services.results.manifest(job).study_sha256 is None
+        assert cloud.people.get(f"/v1/jobs/{job}/result").json()["tree_sha256"] is not None
+        found = cloud.people.get(f"/v1/jobs/{job}/evaluation").json()["importance"]
+        assert (found["state"], found["missing"]) == ("waiting", list(HOSPITALS))
+        assert "These have not: h1, h2, h3" in text_of(
+            with_session(cloud, "analyst", ["analyst"], None), f"/jobs/{job}/importance"
+        )
 
 
 @pytest.mark.long
