@@ -31,38 +31,40 @@ from shared.evaluation.report_tables import (
     privacy_table,
     spread_table,
 )
-from shared.evaluation.report_words import JUDGED_ON, TO_FILL
+from shared.evaluation.report_words import JUDGED_ON, to_fill
+from shared.texts import text
 
 REPORT_VERSION: Final = 1
 
-_TITLES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
-    "title": ("Title", ("1",)),
-    "abstract": ("Abstract", ("2",)),
-    "background": ("Background and objectives", ("3a", "3b", "3c", "4")),
-    "data": ("Source of data", ("5a", "5b")),
-    "participants": ("Hospitals and participants", ("6a", "6b", "6c")),
-    "preparation": ("Preparation of data", ("7",)),
-    "outcome": ("Outcome", ("8a", "8b", "8c")),
-    "predictors": ("Predictors", ("9a", "9b", "9c")),
-    "sample": ("Sample size", ("10",)),
-    "missing": ("Missing data", ("11",)),
-    "methods": ("Analytical methods", ("12a", "12b", "12c", "12d", "12e", "12f", "12g")),
-    "imbalance": ("Class imbalance", ("13",)),
-    "fairness": ("Fairness", ("14",)),
-    "output": ("Output of the model", ("15",)),
-    "differences": ("Growing against judging", ("16",)),
-    "openness": ("Ethics, open science, involvement", ("17", "18a", "18b", "18c", "18d", "18e", "18f", "19")),
-    "flow": ("Participants in each analysis", ("20a", "20b", "20c")),
-    "development": ("Development of the model", ("21",)),
-    "model": ("The model in full", ("22",)),
-    "performance": ("Performance", ("23a",)),
-    "hospitals": ("Performance by hospital", ("23b",)),
-    "updating": ("Updating", ("24",)),
-    "interpretation": ("Interpretation", ("25",)),
-    "limitations": ("Limitations", ("26",)),
-    "usability": ("Use", ("27a", "27b", "27c")),
-    "privacy": ("Who learned what", ()),
+_ITEMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "title": ("1",),
+    "abstract": ("2",),
+    "background": ("3a", "3b", "3c", "4"),
+    "data": ("5a", "5b"),
+    "participants": ("6a", "6b", "6c"),
+    "preparation": ("7",),
+    "outcome": ("8a", "8b", "8c"),
+    "predictors": ("9a", "9b", "9c"),
+    "sample": ("10",),
+    "missing": ("11",),
+    "methods": ("12a", "12b", "12c", "12d", "12e", "12f", "12g"),
+    "imbalance": ("13",),
+    "fairness": ("14",),
+    "output": ("15",),
+    "differences": ("16",),
+    "openness": ("17", "18a", "18b", "18c", "18d", "18e", "18f", "19"),
+    "flow": ("20a", "20b", "20c"),
+    "development": ("21",),
+    "model": ("22",),
+    "performance": ("23a",),
+    "hospitals": ("23b",),
+    "updating": ("24",),
+    "interpretation": ("25",),
+    "limitations": ("26",),
+    "usability": ("27a", "27b", "27c"),
+    "privacy": (),
 }
+"""The sections, with the items of the checklist that each is about."""
 
 
 def report_document(report: Report) -> dict[str, Any]:
@@ -83,24 +85,24 @@ def report_document(report: Report) -> dict[str, Any]:
             "manifest_sha256": subject.manifest_sha256,
             "agreed": subject.day_agreed,
             "done": subject.day_done,
-            "program": f"Privet {subject.version}",
+            "program": text("report.program", version=subject.version),
             "synthetic": subject.synthetic,
             "notice": subject.notice,
             "floor": report.floor,
-            "for": "the hospital's own eyes" if report.floor is None else "others as well",
+            "for": text("report.for_itself" if report.floor is None else "report.for_others"),
         },
         "sections": [
             {
                 "id": name,
-                "title": title,
+                "title": text(f"report.section.{name}"),
                 "tripod_ai_items": list(items),
                 "facts": list(FACTS[name](report)) if name in FACTS else [],
                 "tables": [
                     table.to_json() for table in _tables(name, report, judged, folds, left_out, sites)
                 ],
-                "to_be_filled_in_by_the_authors": list(TO_FILL[name]),
+                "to_be_filled_in_by_the_authors": to_fill(name),
             }
-            for name, (title, items) in _TITLES.items()
+            for name, items in _ITEMS.items()
         ],
         "judged": judged,
         "cross_validation": folds,
@@ -212,7 +214,8 @@ def _tables(
             yield confusion_table(entry)
             yield from decision_tables(entry, digits)
         if folds is not None:
-            yield spread_table(f"Cross-validation with {len(report.folds)} folds", folds, "fold", digits)
+            caption = text("report.cross_validation", n=len(report.folds))
+            yield spread_table(caption, folds, "fold", digits)
     elif name == "hospitals":
         yield from _hospital_tables(left_out, sites, digits)
     elif name == "model" and subject.importance:
@@ -226,7 +229,7 @@ def _hospital_tables(
 ) -> Iterator[Table]:
     if left_out is not None:
         yield left_out_table(left_out["hospitals"], digits)
-        yield spread_table("The left-out hospitals together", left_out["together"], "hospital", digits)
+        yield spread_table(text("report.left_out_together"), left_out["together"], "hospital", digits)
     if sites:
         yield hospital_table(sites, digits)
     if any(site["joining"] is not None for site in sites):

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from shared.evaluation.report_pictures import calibration_picture, decision_picture, roc_picture
+from shared.texts import text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,20 +51,20 @@ pre{overflow-x:auto;background:var(--soft);padding:.8rem;line-height:1.35}
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Report on a decision tree: {{ about.question | truncate(80) }}</title>
+<title>{{ text("report.page_title_of", question=about.question | truncate(80)) }}</title>
 <style>{{ style | safe }}</style></head>
 <body><main>
-<h1>Report on a decision tree</h1>
+<h1>{{ text("report.page_title") }}</h1>
 <p>{{ about.question }}</p>
-<p>Study {{ about.study }}, job <span class="hash">{{ about.job }}</span>, {{ about.hospitals | length }} hospitals;
-{{ about.program }}.</p>
-<p class="note">{{ about.notice }}{% if about.floor is none %} <strong>Exact counts: for this hospital's own eyes
-only.</strong>{% else %} No count below {{ about.floor }} is shown.{% endif %}</p>
-<p class="note">Shaped after the TRIPOD+AI checklist. A dashed box holds what the program cannot know and its authors
-have to write.</p>
+<p>{{ text("report.page_about", study=about.study, job=about.job, n=about.hospitals | length,
+program=about.program) }}</p>
+<p class="note">{{ about.notice }}{% if about.floor is none %} <strong>{{ text("report.page_own_eyes") }}</strong>
+{%- else %} {{ text("report.page_floor", floor=about.floor) }}{% endif %}</p>
+<p class="note">{{ text("report.page_shaped") }}</p>
 {% for section in sections %}<section aria-labelledby="{{ section.id }}">
 <h2 id="{{ section.id }}">{{ section.title }}</h2>
-{% if section.tripod_ai_items %}<p class="items">TRIPOD+AI {{ section.tripod_ai_items | join(", ") }}</p>{% endif %}
+{% if section.tripod_ai_items %}<p class="items">{{ text("report.page_items",
+items=section.tripod_ai_items | join(", ")) }}</p>{% endif %}
 {% for fact in section.facts %}<p>{{ fact }}</p>
 {% endfor %}{% for table in section.tables %}
 <div class="scroll" role="region" aria-label="{{ table.caption }}" tabindex="0">
@@ -74,16 +75,16 @@ have to write.</p>
 {{- cell }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>{% endfor %}
 {% if section.id == "model" and drawing %}
-<pre role="region" tabindex="0" aria-label="The tree">{{ drawing }}</pre>{% endif %}
+<pre role="region" tabindex="0" aria-label="{{ text("report.page_tree") }}">{{ drawing }}</pre>{% endif %}
 {% if section.id == "performance" %}{% for group in pictures %}<h3>{{ group.title }}</h3>
 <div class="plots">{% for picture in group.figures %}<figure>{{ picture.svg | safe }}
 <figcaption>{{ picture.caption }}</figcaption></figure>{% endfor %}</div>{% endfor %}{% endif %}
-{% if section.to_be_filled_in_by_the_authors %}<div class="open"><strong>To be filled in by the authors</strong>
+{% if section.to_be_filled_in_by_the_authors %}<div class="open"><strong>{{ text("report.page_authors") }}</strong>
 <ul>{% for line in section.to_be_filled_in_by_the_authors %}<li>{{ line }}</li>{% endfor %}</ul></div>{% endif %}
 </section>
 {% endfor %}
-<p class="hash">Manifest: SHA-256 {{ about.manifest_sha256 }}{% if about.tree_sha256 %}<br>
-Tree: SHA-256 {{ about.tree_sha256 }}{% endif %}</p>
+<p class="hash">{{ text("report.page_manifest", sha256=about.manifest_sha256) }}{% if about.tree_sha256 %}<br>
+{{ text("report.page_tree_hash", sha256=about.tree_sha256) }}{% endif %}</p>
 </main></body></html>
 """
 
@@ -96,10 +97,10 @@ def report_page(document: Mapping[str, Any]) -> str:
 
 def _pictures(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     drawn = _drawn(entry["evaluation"])
-    for title, name, picture in (
-        ("ROC", "roc", roc_picture),
-        ("Calibration", "calibration", calibration_picture),
-        ("Decision curve", "net_benefit", decision_picture),
+    for name, picture in (
+        ("roc", roc_picture),
+        ("calibration", calibration_picture),
+        ("net_benefit", decision_picture),
     ):
         if name == "net_benefit" and len(entry["evaluation"]["classes"]) != 2:
             continue
@@ -109,7 +110,7 @@ def _pictures(entry: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             if found.get(name)
         ]
         if figures:
-            yield {"title": f"{title}, on {entry['words']}", "figures": figures}
+            yield {"title": text(f"report.picture.{name}", on=entry["words"]), "figures": figures}
 
 
 def _drawn(evaluation: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -126,13 +127,11 @@ def _number(count: int | str) -> int:
 
 
 def _caption(found: Mapping[str, Any], name: str) -> str:
-    label = found["class"] or "(empty)"
-    if name == "calibration":
-        return f"{label}: what was observed against what leaf scores expect"
-    if name == "net_benefit":
-        return f"{label}: deciding by the tree (line), calling everybody (dashes), calling nobody (dots)"
+    label = found["class"] or text("listed.empty")
+    if name in ("calibration", "net_benefit"):
+        return text(f"report.picture.{name}_caption", label=label)
     value = found["measures"]["auc"]["value"]
-    return label if value is None else f"{label}: AUC {value:.2f}"
+    return label if value is None else text("report.picture.roc_caption", label=label, value=f"{value:.2f}")
 
 
 @lru_cache(maxsize=1)
@@ -140,5 +139,5 @@ def _pages() -> Environment:
     from jinja2 import DictLoader, Environment, StrictUndefined
 
     pages = Environment(loader=DictLoader({"report": _PAGE}), autoescape=True, undefined=StrictUndefined)
-    pages.globals["style"] = _STYLE
+    pages.globals |= {"style": _STYLE, "text": text}
     return pages

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from shared.texts import text
+
 _SIDE: Final = 240
 _EDGE: Final = 36
 _SIZE: Final = _SIDE + 2 * _EDGE
@@ -22,9 +24,9 @@ def roc_picture(label: str, points: Sequence[Mapping[str, Any]]) -> str:
     )
     said = "; ".join(f"{p['false_positive_rate']:.2f}, {p['true_positive_rate']:.2f}" for p in points)
     return _picture(
-        f"ROC curve of {label}",
-        f"False and true positive rate at each threshold: {said}",
-        ("false positive rate", "true positive rate"),
+        text("report.picture.roc_of", label=label),
+        text("report.picture.roc_said", points=said),
+        (text("report.picture.false_positive_rate"), text("report.picture.true_positive_rate")),
         [f'<polyline class="curve" points="{path}"/>', *dots],
     )
 
@@ -41,12 +43,13 @@ def calibration_picture(label: str, bins: Sequence[Mapping[str, Any]]) -> str:
             low, high = observed["interval"]
             (x, bottom), (_, top) = _place(expected, low), _place(expected, high)
             marks.append(f'<line class="range" x1="{x}" y1="{bottom}" x2="{x}" y2="{top}"/>')
-        marks.append(_dot(expected, observed["value"], f"{entry['records']} records"))
-        said.append(f"expected {expected:.2f}, observed {observed['value']:.2f}")
+        marks.append(_dot(expected, observed["value"], text("report.picture.records", n=entry["records"])))
+        figures = {"expected": f"{expected:.2f}", "observed": f"{observed['value']:.2f}"}
+        said.append(text("report.picture.calibration_said", **figures))
     return _picture(
-        f"Calibration of {label}",
-        "; ".join(said) or "no record was judged",
-        ("expected share", "observed share"),
+        text("report.picture.calibration_of", label=label),
+        "; ".join(said) or text("report.picture.nothing_judged"),
+        (text("report.picture.expected_share"), text("report.picture.observed_share")),
         marks,
     )
 
@@ -62,12 +65,18 @@ def decision_picture(label: str, curve: Sequence[Mapping[str, Any]]) -> str:
 
     nobody = (0.0 - low) / (high - low)
     said = "; ".join(
-        f"at {e['threshold']:.2f}: tree {e['tree']:.3f}, everybody {e['all']:.3f}" for e in curve
+        text(
+            "report.picture.decision_said",
+            threshold=f"{e['threshold']:.2f}",
+            tree=f"{e['tree']:.3f}",
+            everybody=f"{e['all']:.3f}",
+        )
+        for e in curve
     )
     return _picture(
-        f"Decision curve of {label}",
+        text("report.picture.decision_of", label=label),
         said,
-        ("threshold", "net benefit"),
+        (text("report.picture.threshold"), text("report.picture.net_benefit_axis")),
         [
             f'<polyline class="even" points="{_at(0, nobody)} {_at(1, nobody)}"/>',
             f'<polyline class="all" points="{line("all")}"/>',

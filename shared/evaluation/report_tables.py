@@ -7,16 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shared.evaluation.report_words import MEASURE_NAMES
+from shared.texts import text
 from shared.tree.schema import Attribute, Schema
 
-TOO_FEW: Final = "too few records to tell it under this floor"
 NOTHING: Final = "–"
-_WAYS: Final[Mapping[str, str]] = {
-    "by_costs": "by the costs",
-    "as_the_tree_answers": "where the tree answers it",
-    "everybody": "everybody",
-    "nobody": "nobody",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +42,17 @@ class Table:
 def attribute_table(schema: Schema) -> Table:
     """The predictors with their values, as the study lists them."""
     rows = tuple((a.name, _kind(a), _values(a)) for a in schema.attributes)
-    return Table("Attributes that every hospital's records have", ("attribute", "kind", "values"), rows)
+    return Table(text("report.attributes"), _head("attribute", "kind", "values"), rows)
 
 
 def class_table(judged: Sequence[Mapping[str, Any]]) -> Table:
     """Records per class in each judgement."""
     classes = judged[0]["evaluation"]["confusion"]["classes"]
     rows = tuple(
-        (label or "(empty)", *(str(entry["evaluation"]["confusion"]["truth"][k]) for entry in judged))
+        (_label(label), *(str(entry["evaluation"]["confusion"]["truth"][k]) for entry in judged))
         for k, label in enumerate(classes)
     )
-    return Table("Records of each class", ("class", *(_on(entry) for entry in judged)), rows)
+    return Table(text("report.classes"), (*_head("class"), *(_on(entry) for entry in judged)), rows)
 
 
 def overall_table(entry: Mapping[str, Any]) -> Table:
@@ -67,18 +61,15 @@ def overall_table(entry: Mapping[str, Any]) -> Table:
     digits = _digits(evaluation)
     rows = [(MEASURE_NAMES[name], *_figure(found, digits)) for name, found in evaluation["overall"].items()]
     base = evaluation["baseline"]
-    rows.append(("Answering the most frequent class", *_figure(base["most_frequent_class"], digits)))
+    rows.append((text("report.most_frequent"), *_figure(base["most_frequent_class"], digits)))
     if base["training_majority"] is not None:
-        rows.append(
-            ("Answering the training's most frequent class", *_figure(base["training_majority"], digits))
-        )
+        rows.append((text("report.training_majority"), *_figure(base["training_majority"], digits)))
     if base["p_value"] is not None:
         p = base["p_value"]
-        rows.append(
-            ("Chance of this accuracy without skill (p)", "< 0.001" if p <= 0.001 else f"{p:.3f}", "", "")
-        )
-    head = ("measure", "value", f"{evaluation['level']:.0%} interval", "remark")
-    return Table(f"The tree as a whole, on {_on(entry)}", head, tuple(rows))
+        rows.append((text("report.p_value"), "< 0.001" if p <= 0.001 else f"{p:.3f}", "", ""))
+    interval = text("report.head.interval", level=f"{evaluation['level']:.0%}")
+    head = (*_head("measure", "value"), interval, *_head("remark"))
+    return Table(text("report.whole", on=_on(entry)), head, tuple(rows))
 
 
 def per_class_table(entry: Mapping[str, Any]) -> Table:
@@ -86,24 +77,19 @@ def per_class_table(entry: Mapping[str, Any]) -> Table:
     classes, digits = entry["evaluation"]["classes"], _digits(entry["evaluation"])
     names = list(classes[0]["measures"])
     rows = tuple(
-        (found["class"] or "(empty)", *(_short(found["measures"][name], digits) for name in names))
+        (_label(found["class"]), *(_short(found["measures"][name], digits) for name in names))
         for found in classes
     )
-    head = ("class", *(MEASURE_NAMES[name] for name in names))
-    return Table(f"Each class against the rest, on {_on(entry)}", head, rows, "wide")
+    head = (*_head("class"), *(MEASURE_NAMES[name] for name in names))
+    return Table(text("report.each_class", on=_on(entry)), head, rows, "wide")
 
 
 def confusion_table(entry: Mapping[str, Any]) -> Table:
     """True classes in rows, predicted ones in columns."""
     confusion = entry["evaluation"]["confusion"]
-    labels = [label or "(empty)" for label in confusion["classes"]]
+    labels = [_label(label) for label in confusion["classes"]]
     rows = tuple((label, *map(str, cells)) for label, cells in zip(labels, confusion["cells"], strict=True))
-    return Table(
-        f"Records by true class (rows) and predicted class (columns), on {_on(entry)}",
-        ("true \\ predicted", *labels),
-        rows,
-        "confusion",
-    )
+    return Table(text("report.confusion", on=_on(entry)), (*_head("true"), *labels), rows, "confusion")
 
 
 def calibration_table(entry: Mapping[str, Any]) -> Table:
@@ -111,8 +97,8 @@ def calibration_table(entry: Mapping[str, Any]) -> Table:
     digits = _digits(entry["evaluation"])
     rows = tuple(
         (
-            found["class"] or "(empty)",
-            f"{one['from']:.1f} to {one['to']:.1f}",
+            _label(found["class"]),
+            _between(f"{one['from']:.1f}", f"{one['to']:.1f}"),
             str(one["records"]),
             _number(one["expected"], digits),
             _short(one["observed"], digits),
@@ -121,40 +107,41 @@ def calibration_table(entry: Mapping[str, Any]) -> Table:
         for one in found["calibration"]
         if one["records"]
     )
-    head = ("class", "predicted share", "records", "mean of it", "observed share")
-    return Table(f"Whether predicted shares come true, on {_on(entry)}", head, rows)
+    head = _head("class", "predicted_share", "records", "mean", "observed_share")
+    return Table(text("report.come_true", on=_on(entry)), head, rows)
 
 
 def decision_tables(entry: Mapping[str, Any], digits: int) -> Iterator[Table]:
     """Calling a class by what errors cost beside other ways of calling it; one table for each class with costs."""
     floor = entry["evaluation"]["floor"]
-    counts = (
-        ""
-        if floor is None
-        else f"; of counts rounded to multiples of {floor}, so that few errors may show as none"
-    )
     for found in entry["decisions"]:
         rows = tuple(
             (
-                _WAYS[name],
+                text(f"report.way.{name}"),
                 *(_short(measure, digits) for measure in way["measures"].values()),
                 _number(way["net_benefit"], digits),
                 f"{way['cost_of_100_records']:.0f}",
             )
             for name, way in found["ways"].items()
         )
-        caption = (
-            f"Calling “{found['class']}” from a share of {found['threshold']:.3g} on, where a miss costs "
-            f"{found['cost_of_miss']} and a false alarm {found['cost_of_false_alarm']}, on {_on(entry)}{counts}"
+        caption = text(
+            "report.calling",
+            label=found["class"],
+            threshold=f"{found['threshold']:.3g}",
+            miss=found["cost_of_miss"],
+            false_alarm=found["cost_of_false_alarm"],
+            on=_on(entry),
         )
+        if floor is not None:
+            caption = text("report.calling_rounded", caption=caption, floor=floor)
         names = ("sensitivity", "specificity", "ppv", "npv")
         head = (
-            "who is called",
+            *_head("called"),
             *(MEASURE_NAMES[name] for name in names),
-            "Net benefit",
-            "Cost of 100 records",
+            *_head("net_benefit", "cost"),
         )
-        yield Table(caption, head, rows or ((TOO_FEW, *[NOTHING] * (len(head) - 1)),), "wide")
+        too_few = ((text("report.too_few"), *[NOTHING] * (len(head) - 1)),)
+        yield Table(caption, head, rows or too_few, "wide")
 
 
 def spread_table(caption: str, spreads: Mapping[str, Any], part: str, digits: int) -> Table:
@@ -167,7 +154,7 @@ def spread_table(caption: str, spreads: Mapping[str, Any], part: str, digits: in
         )
         for name, found in spreads.items()
     )
-    head = ("measure", f"all {part}s pooled", f"mean of {part}s", "standard deviation", "least", "most")
+    head = _head("measure", f"{part}s_pooled", f"{part}s_mean", "deviation", "least", "most")
     return Table(caption, head, rows, "wide")
 
 
@@ -182,8 +169,8 @@ def left_out_table(hospitals: Sequence[Mapping[str, Any]], digits: int) -> Table
         )
         for found in hospitals
     )
-    caption = "Leave one hospital out: each by a tree that was grown without it"
-    return Table(caption, ("hospital", "records", *(MEASURE_NAMES[name] for name in names)), rows, "wide")
+    head = (*_head("hospital", "records"), *(MEASURE_NAMES[name] for name in names))
+    return Table(text("report.leave_one_out"), head, rows, "wide")
 
 
 def hospital_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
@@ -198,8 +185,8 @@ def hospital_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
         )
         for site in sites
     )
-    head = ("hospital", "of its records", "records", *(MEASURE_NAMES[name] for name in names))
-    return Table("Hospitals that handed over their own result", head, rows, "wide")
+    head = (*_head("hospital", "of_its_records", "records"), *(MEASURE_NAMES[name] for name in names))
+    return Table(text("report.own_results"), head, rows, "wide")
 
 
 def joining_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
@@ -215,25 +202,31 @@ def joining_table(sites: Sequence[Mapping[str, Any]], digits: int) -> Table:
         for site in sites
         if site["joining"] is not None
     )
-    head = ("hospital", "accuracy of the joint tree", "of its own tree", "difference", "McNemar's p")
-    return Table(
-        "What joining brought: the joint tree and each hospital's own, on the same records",
-        head,
-        rows,
-        "wide",
-    )
+    head = _head("hospital", "joint_accuracy", "own_accuracy", "difference", "mcnemar")
+    return Table(text("report.joining"), head, rows, "wide")
 
 
 def importance_table(importance: Sequence[tuple[str, float, float]]) -> Table:
     """How much each attribute that the tree asks told, in percent."""
     rows = tuple((name, f"{gini:.0%}", f"{entropy:.0%}") for name, gini, entropy in importance)
-    caption = "Importance: shares of what all questions together told of the training records"
-    return Table(caption, ("attribute", "of Gini impurity", "of entropy"), rows)
+    return Table(text("report.importance"), _head("attribute", "gini", "entropy"), rows)
 
 
 def privacy_table(privacy: Sequence[tuple[str, str, str]]) -> Table:
     """Lines of the ledger."""
-    return Table("Who learned what by growing this tree", ("who", "learned what", "how much"), tuple(privacy))
+    return Table(text("report.privacy"), _head("who", "learned", "how_much"), tuple(privacy))
+
+
+def _head(*names: str) -> tuple[str, ...]:
+    return tuple(text(f"report.head.{name}") for name in names)
+
+
+def _label(label: str) -> str:
+    return label or text("listed.empty")
+
+
+def _between(low: str, high: str) -> str:
+    return text("report.between", low=low, high=high)
 
 
 def _on(entry: Mapping[str, Any]) -> str:
@@ -242,15 +235,16 @@ def _on(entry: Mapping[str, Any]) -> str:
 
 def _kind(attribute: Attribute) -> str:
     if attribute.fixed_point is not None:
-        return "number"
-    return "categories" if attribute.cuts is None else "number in intervals"
+        return text("report.kind.number")
+    return text("report.kind.categories" if attribute.cuts is None else "report.kind.intervals")
 
 
 def _values(attribute: Attribute) -> str:
     if attribute.fixed_point is not None:
         point = attribute.fixed_point
-        return f"{point.minimum} to {point.maximum}, {point.decimals} decimals"
-    return ", ".join(value or "(empty)" for value in attribute.values)
+        between = _between(str(point.minimum), str(point.maximum))
+        return text("report.decimals", between=between, n=point.decimals)
+    return ", ".join(map(_label, attribute.values))
 
 
 def _digits(told: Mapping[str, Any]) -> int:
@@ -261,7 +255,7 @@ def _digits(told: Mapping[str, Any]) -> int:
 def _figure(found: Mapping[str, Any], digits: int) -> tuple[str, str, str]:
     """Value, interval and remark."""
     interval = found["interval"]
-    told = NOTHING if interval is None else f"{interval[0]:.{digits}f} to {interval[1]:.{digits}f}"
+    told = NOTHING if interval is None else _between(*(f"{end:.{digits}f}" for end in interval))
     value = NOTHING if found["value"] is None else f"{found['value']:.{digits}f}"
     return value, told, found["reason"] or found["method"] or ""
 

@@ -7,7 +7,7 @@ template for both. The file is read when the first sentence is asked for, once: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -27,6 +27,24 @@ def texts() -> Mapping[str, str]:
 def text(name: str, /, **places: object) -> str:
     """One sentence with its places filled. Raises: KeyError: there is no such name, or a place is left open."""
     return texts()[name].format(**places)
+
+
+class Named(Mapping[str, str]):
+    """The texts of one table by their last name, in the order of `names`; read when one of them is asked for."""
+
+    def __init__(self, table: str, names: Iterable[str]) -> None:
+        self.table, self.names = table, tuple(names)
+
+    def __getitem__(self, name: str) -> str:
+        if name not in self.names:
+            raise KeyError(name)
+        return text(f"{self.table}.{name}")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 def _flat(table: Mapping[str, Any], before: str) -> Iterator[tuple[str, str]]:

@@ -69,6 +69,7 @@ def asked() -> tuple[frozenset[str], frozenset[str]]:
     """All names that pages ask for, and all beginnings of such."""
     found = [one for path in TEMPLATES for one in names_in_template(path.read_text("utf-8"))]
     found += [one for source in MODULES.values() for one in names_in_module(source)]
+    found += [(call.name, call.begins) for call in CALLS]
     pages = [path.read_text("utf-8") for path in (*TEMPLATES, *SCRIPTS)]
     pages += [source for source in MODULES.values() if "{{" in source]  # templates in a module
     for source in pages:  # names that are handed on: to a macro, or to a script
@@ -113,6 +114,10 @@ class Asked:
 def calls_in(path: Path, source: str) -> Iterator[Asked]:
     """Calls whose name can be read off the source."""
     for call in ast.walk(ast.parse(source)):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Named":
+            table, names = (ast.literal_eval(argument) for argument in call.args)
+            for name in names:
+                yield Asked(f"{path.name}:{call.lineno}", f"{table}.{name}", begins=False, places=None)
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "text"):
             continue
         spelled = [keyword.arg for keyword in call.keywords]
