@@ -11,6 +11,7 @@ from hospital_agent.models import Answers, Shelf
 from hospital_agent.models.card import evaluation_of
 from hospital_agent.models.finding import no_model_of
 from hospital_agent.models.model import Model
+from hospital_agent.models.names import LATEST
 from hospital_agent.models.tallies import Cabinet, TallyResult
 from shared.contract.asking import AskedReader
 
@@ -69,7 +70,7 @@ class Library:
                 return found
         if study is None:
             self.shelf.newest()  # says what is missing
-        raise no_model_of(study)
+        raise no_model_of(study or LATEST)
 
     def evaluations(self, model: Model) -> list[dict[str, object]]:
         """What evaluation jobs have opened about a model, oldest first; none of one whose tree is not here."""
