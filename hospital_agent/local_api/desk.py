@@ -185,9 +185,14 @@ class Desk:
             return {}
         with self.counters.lock:
             told = {"model": answers.model.id, "tree_sha256": answers.model.tree_sha256, **watch.told(since)}
-        with suppress(OSError):
-            self.counters.flush()  # what was shown once is not taken back, whatever becomes of this process
+        self._keep()
         return told
+
+    def _keep(self) -> None:
+        """What is shown once is not taken back, whatever becomes of this process."""
+        if self.counters is not None:
+            with suppress(OSError):
+                self.counters.flush()
 
     def drift_states(self) -> list[str]:
         """For metrics: the word for every model that was asked since the start."""
@@ -335,7 +340,9 @@ class Desk:
         if self.counters is None or now.candidate is None:
             return None
         with self.counters.lock:
-            return self.counters.trial(name, now).told()
+            told = self.counters.trial(name, now).told()
+        self._keep()
+        return told
 
     def _head(
         self, answers: Answers, standing: Standing, name: str | None, role: str

@@ -71,10 +71,11 @@ class Gauge:
 
     def _without(self, told: Sequence[int | None]) -> Gauge:
         """The cells that are not told as one, so that the index tells no more than they do; nothing without others."""
-        if self.baseline is None or all(count is None for count in told):
+        shares = self._shares()
+        shown = [place for place, count in enumerate(told) if count is not None and shares[place] is not None]
+        if self.baseline is None or not shown:
             return replace(self, counts=[], baseline=None)
-        hidden = [place for place, count in enumerate(told) if count is None]
-        shown = [place for place, count in enumerate(told) if count is not None]
+        hidden = [place for place in range(len(told)) if place not in shown]
         counts = [*(self.counts[place] for place in shown), sum(self.counts[place] for place in hidden)]
         baseline = [*(self.baseline[place] for place in shown), sum(self.baseline[place] for place in hidden)]
         return replace(self, counts=counts, baseline=baseline)

@@ -31,7 +31,6 @@ class PredictionsLog:
     file_bytes: int = FILE_BYTES
     rotates: bool = True
     _descriptor: int | None = field(default=None, init=False, repr=False)
-    _size: int = field(default=0, init=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     @property
@@ -52,9 +51,13 @@ class PredictionsLog:
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with self._lock:
             descriptor = self._descriptor
-            if descriptor is None or (self.rotates and self._size + len(line) > self.file_bytes):
+            if descriptor is None or (self.rotates and self._is_full(descriptor, len(line))):
                 descriptor = self._open_next()
             self._append(descriptor, line)
+
+    def _is_full(self, descriptor: int, more: int) -> bool:
+        """Whether so many bytes do not fit; commands write as well, so the file itself is asked."""
+        return os.fstat(descriptor).st_size + more > self.file_bytes
 
     def _append(self, descriptor: int, line: bytes) -> None:
         """All of the line or nothing of it: a disk that fills up takes a part and says nothing.
@@ -65,7 +68,6 @@ class PredictionsLog:
         if written < len(line):
             os.ftruncate(descriptor, os.lseek(descriptor, 0, os.SEEK_CUR) - written)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._size += written
 
     def close(self) -> None:
         """Nothing is noted from now on."""
@@ -86,8 +88,8 @@ class PredictionsLog:
                 if older.exists():
                     older.replace(_numbered(self.path, number))
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, PRIVATE)
-        self._descriptor, self._size = descriptor, os.fstat(descriptor).st_size
-        if self._size and os.pread(descriptor, 1, self._size - 1) != b"\n":
+        self._descriptor, size = descriptor, os.fstat(descriptor).st_size
+        if size and os.pread(descriptor, 1, size - 1) != b"\n":
             self._append(
                 descriptor, b"\n"
             )  # else the next entry would be lost with one that a power cut left half

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,16 @@ def test_counters_that_could_not_be_written_are_written_at_the_end(
 
 def _full(*_arguments: object) -> None:
     raise OSError("No space left on device")
+
+
+def test_what_commands_note_counts_for_the_room_that_the_log_takes(tmp_path: Path) -> None:
+    running = PredictionsLog(tmp_path, lambda: 1.0, 1000)
+    running.note("ward", "ab" * 16, None, "only", 1)
+    for _ in range(20):
+        with closing(PredictionsLog(tmp_path, lambda: 1.0, 1000, rotates=False)) as command:
+            command.note("command of ada", "ab" * 16, None, "only", 2)
+    assert not running.path.with_name(f"{running.path.name}.1").exists()
+    running.note("ward", "ab" * 16, None, "only", 3)
+    assert running.path.with_name(f"{running.path.name}.1").exists()
+    assert [entry["records"] for entry in read_log(tmp_path, 2)] == [2, 3]
+    running.close()

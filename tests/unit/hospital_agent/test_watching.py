@@ -181,3 +181,12 @@ def test_a_question_whose_job_was_never_learned_is_given_up_and_old_answers_go(t
     questions.new("s", "ab" * 16, "ward", ["sex"], [["f"]])
     assert questions.get(asked.id) is None
     assert questions.get("../" + "0" * 29) is None
+
+
+def test_the_index_tells_no_small_cell_of_own_records_that_are_the_yardstick() -> None:
+    def told(*baseline: float) -> float:
+        own = Gauge("a", tuple("wxyz"), [30, 30, 30, 40], list(baseline), "first window")
+        return float(own.document()["psi"])
+
+    assert told(490, 6, 1, 3) == told(490, 6, 3, 1) == told(490, 6, 4, 0)
+    assert told(490, 6, 1, 3) != told(480, 16, 1, 3)
