@@ -1,4 +1,4 @@
-"""What is asked of every page: axe's rules in both themes, its weight, its width, its parts; and pictures of it.
+"""What is asked of every page: axe's rules in both themes, how it is heard, its weight, width, parts; pictures of it.
 
 `Looks.at(tab, name)` notes what is wrong in `found`, so that a walk over many pages tells everything at its end.
 """
@@ -12,6 +12,7 @@ from typing import Any, Final
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from tests.support.chromium import NARROW, WIDE, Tab, Theme
+from tests.support.hearing import heard
 
 SCREENSHOTS: Final = Path(__file__).resolve().parents[2] / "dist" / "screenshots"
 """Named at the end of a run by `tests/conftest.py`."""
@@ -69,7 +70,7 @@ class Looks:
 
     def at(self, tab: Tab, name: str, *, weigh: bool = True) -> None:
         """One page as it is now. `weigh=False`: it was not loaded by `Tab.go`."""
-        found = [*tab.page.evaluate(_PARTS), *_grave(tab, _ALL_RULES)]
+        found = [*tab.page.evaluate(_PARTS), *heard(tab), *_grave(tab, _ALL_RULES)]
         if weigh and self.is_thorough:
             found += self._weighed(tab, name)
         found += self._narrow_and_dark(tab, name)

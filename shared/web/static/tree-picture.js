@@ -33,7 +33,7 @@
       const title = PrivetTreeNodes.filled(nodes.words.picture, { class: nodes.document.class });
       this.edges = make("g", { "aria-hidden": "true", class: "tree-edges" });
       this.items = make("g", { role: "tree", "aria-label": title });
-      this.svg = make("svg", { class: "tree-svg" }, patterns(id, nodes.document.classes.length), this.edges, this.items);
+      this.svg = make("svg", { role: "none", class: "tree-svg" }, patterns(id, nodes.document.classes.length), this.edges, this.items);
       this.frame = new PrivetTreeFrame.Frame(room, this.svg);
       this.listen();
       this.draw();

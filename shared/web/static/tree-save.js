@@ -18,6 +18,7 @@
   function svgText(picture) {
     const { nodes } = picture;
     const copy = picture.svg.cloneNode(true);
+    copy.removeAttribute("role"); // on the page the tree in it is what is told; a file is a picture
     const { width, height } = legend(copy, picture);
     const paper = document.createElement("div");
     paper.className = "tree tree-paper";
