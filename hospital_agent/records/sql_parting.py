@@ -18,6 +18,7 @@ from hospital_agent.records.selecting import Selector
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_counting import code_of
 from hospital_agent.records.sql_engine import ibis, is_engine_error, opened, place
+from hospital_agent.records.sql_fixed_point import number_code
 from hospital_agent.records.sql_hashing import EngineHash, engine_hash, url_with_key
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import (
@@ -126,9 +127,10 @@ def taken(
     parted = _parted(columns, schema, settings, spellings, selector)
     chosen = parted.rows.filter(parted.for_testing if selector.is_testing else ~parted.for_testing)
     if settings.patient_column is None:
-        return _of_codes(
-            chosen, [len(attribute.values) for attribute in schema.attributes], schema.class_count
-        )
+        sizes = [
+            len(conditions) for conditions in with_conditions(columns, schema, settings, spellings).values
+        ]
+        return _of_codes(chosen, sizes, schema.class_count)
     kept = chosen.select(*columns.rows.columns)
     return with_conditions(match(kept, schema, settings), schema, settings, spellings)
 
@@ -208,7 +210,14 @@ def _parted(
         hashed = engine_hash(columns.rows, key)
         text = ibis().literal(parting.PATIENT) + text_of(hashed.rows[column.get_name()])
     else:
-        hashed = engine_hash(_numbered(with_conditions(columns, schema, settings, spellings)), key)
+        records = with_conditions(columns, schema, settings, spellings)
+        listed = [index for index, one in enumerate(schema.attributes) if one.fixed_point is None]
+        numbers = [
+            number_code(column, one, settings)
+            for one, column in zip(schema.attributes, columns.attributes, strict=True)
+            if one.fixed_point is not None
+        ]
+        hashed = engine_hash(_numbered(records, listed, numbers), key)
         text = _text_of_record(hashed.rows)
     return _Parted(hashed.rows, _is_for_testing(hashed, text, selector))
 
@@ -220,20 +229,26 @@ def _is_for_testing(hashed: EngineHash, text: Any, selector: Selector) -> Any:
     return inside if high is None else inside & (tag < hashed.literal(high))
 
 
-def _numbered(records: SqlRecords) -> Any:
-    """The rows as codes `c0`, `c1` ..., the class last, their words `w0` ..., and each row's turn among rows alike."""
+def _numbered(records: SqlRecords, listed: Sequence[int], numbers: Sequence[Any]) -> Any:
+    """The rows as codes `c0`, `c1` ..., the class last, their words `w0` ..., and each row's turn among rows alike.
+
+    Args: listed: attributes of listed values. numbers: codes in fixed point of the others; their `c` is an interval's.
+    """
     lines = (*records.values, records.labels)
     coded = records.rows.select(
-        **{f"c{index}": code_of(conditions, range(len(conditions))) for index, conditions in enumerate(lines)}
+        **{
+            f"c{index}": code_of(conditions, range(len(conditions))) for index, conditions in enumerate(lines)
+        },
+        **{f"n{index}": number for index, number in enumerate(numbers)},
     )
-    size = parting.CODES_A_WORD
-    words = {
-        f"w{number}": reduce(
-            add,
-            (coded[f"c{start + at}"].cast("int64") * 256**at for at in range(min(size, len(lines) - start))),
-        )
-        for number, start in enumerate(range(0, len(lines), size))
-    }
+    size, hashed = parting.CODES_A_WORD, [*listed, len(records.values)]
+    runs = [hashed[start : start + size] for start in range(0, len(hashed), size)]
+    sums = [
+        reduce(add, (coded[f"c{line}"].cast("int64") * 256**at for at, line in enumerate(run)))
+        for run in runs
+    ]
+    sums += [coded[f"n{index}"] for index in range(len(numbers))]
+    words = {f"w{number}": word for number, word in enumerate(sums)}
     # Which of the rows alike is which does not matter; Spark numbers rows in some order only.
     turn = ibis().row_number().over(group_by=list(words.values()), order_by=words["w0"])
     return coded.mutate(**words, turn=turn)

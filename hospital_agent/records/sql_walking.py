@@ -29,7 +29,6 @@ from hospital_agent.records.sql_engine import place as place_name
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_parting import check_engine, check_parting, opened_for, taken
 from hospital_agent.records.sql_values import SqlRecords, match
-from hospital_agent.records.sql_ways import refuse_measured
 from shared.errors import InputError, InternalError
 from shared.tree.binary_tests import AtMost, Equals, UpTo
 from shared.tree.model import Leaf, Node, Split, Tree
@@ -55,8 +54,6 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings, selector: Sel
     refuse_what_no_query_says(tree, schema)
     if selector is not None:
         check_engine(settings, selector)
-        if settings.patient_column is None:
-            refuse_measured(schema)  # their codes are part of what is hashed, and no condition tells them
     schema = with_thresholds(tree, schema)
     with opened_for(settings, selector) as rows:
         columns = match(rows, schema, settings)
@@ -132,7 +129,7 @@ class _Walk:
         """Rows, and over them the place where each ends."""
         sizes = _sizes(tree)
         ends, roots = self._piece(tree.root, 0, sizes)
-        rows, columns = self._records.rows, []
+        rows, columns = self._records.rows, list[str]()
         while roots:
             columns.append(f"privet_place{len(columns)}")
             rows = rows.mutate(**{columns[-1]: ends})

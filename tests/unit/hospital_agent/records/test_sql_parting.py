@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from hospital_agent.records import DataSettings, Snapshot, sql_parting
+from hospital_agent.records import DataSettings, Snapshot, sql_parting, sql_walking
 from hospital_agent.records.derived_source import DerivedSource
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.selecting import Selector
@@ -23,8 +24,10 @@ from hospital_agent.records.sql_source import SqlSnapshot
 from shared.crypto.parting import pads
 from shared.errors import InputError
 from shared.protocol.tallies import evaluation_schema
+from shared.tree.binary_tests import AtMost
 from shared.tree.frontier import NodeQuery
 from shared.tree.model import Leaf, Split, Tree
+from shared.tree.numbers import FixedPoint
 from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
@@ -170,6 +173,69 @@ def test_an_evaluation_of_held_out_records_fetches_none(
     )
     assert there.count(root) == here.count(root)
     assert not [note for note in there.notes if "fetched" in note]
+
+
+def measured(name: str, low: str, high: str, decimals: int, missing: str | None = None) -> Attribute:
+    return Attribute(name, (), fixed_point=FixedPoint.create(name, low, high, decimals, missing))
+
+
+MEASURED = Schema.create(
+    [
+        measured("whole", "-40", "4000000000", 0, "7"),
+        Attribute("sex", ("f", "m")),
+        measured("double", "-12.345", "100000.001", 3, "0.1"),
+        measured("fixed", "-5.5", "20000", 2),
+        measured("free", "1000000000.0001", "1000001000", 4),
+    ],
+    "ill",
+    ["no", "yes"],
+)
+STEP = Decimal("0.0001")
+
+
+def measured_rows(kind: str) -> list[str]:
+    drawn = random.Random(kind)
+    return [
+        f"({drawn.choice(['NULL', '-40', '4000000000', '12', '13'])}, '{drawn.choice('fm')}', "
+        f"{drawn.choice(['NULL', '-12.345', '0.1', '0.3', '99999.999', '1e-3', '100000.001'])}, "
+        f"{drawn.choice(['-5.5', '0.07', '0.3', '20000', '1.10'])}, "
+        f"{1_000_000_001 + STEP * drawn.randint(0, 30)}, '{drawn.choice(['no', 'yes'])}')"
+        for _ in range(300)
+    ]
+
+
+def test_numbers_in_fixed_point_are_parted_and_walked_there(
+    postgres: DataSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = str(postgres.url)
+    with duckdb.connect(str(tmp_path / "m.duckdb")) as duck, psycopg.connect(url, autocommit=True) as server:
+        for execute, free in ((duck.execute, "DECIMAL(18, 6)"), (server.execute, "NUMERIC")):
+            execute(
+                "CREATE TABLE measured (whole BIGINT, sex TEXT, double DOUBLE PRECISION, fixed DECIMAL(9, 3), "
+                f"free {free}, ill TEXT)"
+            )
+            execute(f"INSERT INTO measured VALUES {', '.join(measured_rows('m'))}")
+    root = Split(
+        0, (Leaf(0), Split(2, (Leaf(0), Leaf(1)), test=AtMost(Decimal("0.3")))), test=AtMost(Decimal(12))
+    )
+    tree = Tree(Split(4, (root, Leaf(1)), test=AtMost(Decimal("1000000001.0011"))))
+    spec = evaluation_schema(ClassSpec(name="ill", labels=["no", "yes"]), tree.node_count)
+    asked = Schema.from_json(spec.model_dump(by_alias=True, exclude_none=True))
+    for one in (f"duckdb://{tmp_path / 'm.duckdb'}", url):
+        source = DerivedSource(
+            DataSettings(url=one, table="measured"),
+            tmp_path / "kept",
+            selector(1),
+            asked=lambda: (tree, MEASURED),
+        )
+        there = source.freeze(asked, bytes(16))
+        with monkeypatch.context() as patch:
+            patch.setattr(sql_walking, "MAX_NODES", 1)
+            copied = source.freeze(asked, bytes(16))
+        assert (there.notes, len(copied.notes)) == ((), 2)
+        root_only = [NodeQuery((), (0,), (0, 1))]
+        assert there.count(root_only) == copied.count(root_only)
+        assert 30 < there.row_count < 90
 
 
 def test_the_hash_of_earlier_releases_parts_a_copy_by_patient_too(
