@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -107,3 +108,32 @@ def test_one_jobs_records_are_found_by_their_index(journal: Journal) -> None:
         "EXPLAIN QUERY PLAN SELECT n FROM audit WHERE json_extract(record, '$.job') = ?", (JOBS[0],)
     ).fetchall()
     assert "USING INDEX audit_by_job" in str(plan)
+
+
+@pytest.mark.long
+def test_a_job_of_a_long_log_is_looked_at_in_no_time_once_the_log_is_checked(tmp_path: Path) -> None:
+    """100 000 records of 1 000 jobs: a later look costs a small part of the first, which reads all of them."""
+    with Journal.open(tmp_path) as journal:
+        head, rows = audit.START, []
+        for n in range(100_000):
+            kind = "sent" if n % 2 else "received"
+            record = {"n": n, "time": n, "kind": kind, "job": f"{n // 100:032x}", "bytes": n}
+            text, head = audit.link(head, record)
+            rows.append((n, text, head))
+        with journal.transaction():
+            journal.connection.executemany("INSERT INTO audit VALUES (?, ?, ?)", rows)
+        log = CheckedLog()
+        first = _seconds(lambda: log.of_job(journal, f"{1:032x}"))
+        later = [
+            _seconds(lambda: log.of_job(journal, f"{500:032x}")),
+            _seconds(lambda: log.messages(journal, most=50)),
+            _seconds(lambda: log.messages(journal, before=1000, way="left", most=50)),
+        ]
+        print(f"first {first:.3f} s, later {max(later):.4f} s")
+        assert max(later) * 20 < first
+
+
+def _seconds(look: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    look()
+    return time.perf_counter() - begun
