@@ -20,6 +20,7 @@ from shared.protocol.disclosure import Entry
 from shared.protocol.expiry import day_of
 from shared.protocol.participation import rules_of
 from shared.protocol.report_facts import judged_on, mode_words, noise_sentence, privacy_lines, rule_words
+from shared.texts import text
 from shared.tree.drawing import draw
 from shared.tree.importance import importances
 from shared.tree.model import Split, Tree
@@ -166,11 +167,10 @@ def judged(model: Model, result: TallyResult, choices: Choices) -> Judged:
 def _note(result: TallyResult) -> str:
     selection = result.manifest.selection
     if selection is None:
-        return f"all records of the hospitals of job {result.job}"
+        return text("measured.all_records", job=result.job)
     test, parts = selection.last - selection.first, selection.parts
     taken = test if selection.use == "test" else parts - test
-    place = "by a keyed hash that only a record's own hospital can compute"
-    return f"{taken} of {parts} parts, {place} (job {result.job})"
+    return text("measured.parts", taken=taken, parts=parts, job=result.job)
 
 
 def _judge(

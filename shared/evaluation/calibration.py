@@ -14,6 +14,7 @@ from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share
 from shared.evaluation.probabilities import fault
 from shared.evaluation.ranking import Step, steps_of
 from shared.evaluation.table import LeafTable, Smoothing
+from shared.texts import text
 
 BINS: Final = 10
 _MOST_STEPS: Final = 100
@@ -67,7 +68,7 @@ def expected_calibration_error(table: LeafTable, k: int, *, bins: int = BINS) ->
     off = math.fsum(e.records * abs((e.expected or 0.0) - (e.observed.value or 0.0)) for e in found)
     return Measure(
         off / table.records,
-        reason="no interval is made of this one",
+        reason=text("measured.no_interval"),
         records=table.records,
         parts=tuple(part for entry in found for part in entry.observed.parts),
     )
@@ -81,10 +82,10 @@ def in_the_large(table: LeafTable, k: int) -> Measure:
     expected = _expected(steps)
     observed = sum(step.positive for step in steps)
     if not expected:
-        return undefined("the scores expect no record of this class")
+        return undefined(text("measured.none_expected"))
     return Measure(
         observed / expected,
-        reason="no interval is made of this one",
+        reason=text("measured.no_interval"),
         records=table.records,
         parts=(observed,),
     )
@@ -101,16 +102,14 @@ def recalibration(
     reason = fault(table)
     steps = [] if reason else steps_of(table, k)
     if not reason and any(step.score in (0, 1) for step in steps):
-        reason = "a score of 0 or 1 has no logit; smooth the scores to have this"
+        reason = text("measured.no_logit")
     if not reason and len(steps) < 2:
-        reason = "all records have one score, which has no slope"
+        reason = text("measured.one_score")
     if not reason and 0 in (sum(s.positive for s in steps), sum(s.negative for s in steps)):
-        reason = "not both records of the class and of others were judged"
+        reason = text("measured.one_sided")
     fitted = None if reason else _fit(steps)
     if fitted is None:
-        nothing = undefined(
-            reason or "the scores part the classes without an overlap, so the slope has no end"
-        )
+        nothing = undefined(reason or text("measured.no_overlap"))
         return nothing, nothing
     parts = tuple(count for step in steps for count in (step.positive, step.negative) if count)
     found = []
@@ -134,7 +133,7 @@ def _bin(place: int, steps: list[Step], bins: int, confidence: Confidence) -> Bi
         (place + 1) / bins,
         records,
         _expected(steps) / records if records else None,
-        share(positives, records, confidence, empty="no record has such a score"),
+        share(positives, records, confidence, empty=text("measured.no_such_score")),
     )
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from shared.errors import InputError
 from shared.evaluation.binomial import binomial_tail
 from shared.evaluation.confusion import Confusion, accuracy
-from shared.evaluation.measures import CONFIDENCE_95, NO_RECORDS, Confidence, Measure, share, undefined
+from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share, undefined
+from shared.texts import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Paired:
         """
         n = self.records
         if not n:
-            return undefined(NO_RECORDS)
+            return undefined(text("measured.no_records"))
         first, second = (self.first_only + 1) / (n + 2), (self.second_only + 1) / (n + 2)
         half = confidence.z * math.sqrt((first + second - (first - second) ** 2) / (n + 2))
         return Measure(

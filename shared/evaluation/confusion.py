@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 
 from shared.evaluation.measures import (
     CONFIDENCE_95,
-    NO_RECORDS,
     Confidence,
     Measure,
     by_influence,
@@ -21,6 +20,7 @@ from shared.evaluation.measures import (
     undefined,
 )
 from shared.evaluation.table import Counts, LeafTable
+from shared.texts import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,25 +97,25 @@ def balanced_accuracy(matrix: Confusion, confidence: Confidence = CONFIDENCE_95)
 def sensitivity(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """Of the records of class k, the share predicted so (recall)."""
     tp, fn, _, _ = matrix.against_rest(k)
-    return share(tp, tp + fn, confidence, empty="no judged record has this class")
+    return share(tp, tp + fn, confidence, empty=text("measured.none_true"))
 
 
 def specificity(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """Of the records of other classes, the share predicted another class than k."""
     _, _, fp, tn = matrix.against_rest(k)
-    return share(tn, tn + fp, confidence, empty="every judged record has this class")
+    return share(tn, tn + fp, confidence, empty=text("measured.all_true"))
 
 
 def positive_predictive_value(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """Of the records predicted as class k, the share that has it (precision)."""
     tp, _, fp, _ = matrix.against_rest(k)
-    return share(tp, tp + fp, confidence, empty="no judged record was predicted this class")
+    return share(tp, tp + fp, confidence, empty=text("measured.none_predicted"))
 
 
 def negative_predictive_value(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """Of the records predicted as another class than k, the share that does not have it."""
     _, fn, _, tn = matrix.against_rest(k)
-    return share(tn, tn + fn, confidence, empty="every judged record was predicted this class")
+    return share(tn, tn + fn, confidence, empty=text("measured.all_predicted"))
 
 
 def f1(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
@@ -125,7 +125,7 @@ def f1(matrix: Confusion, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
 
 
 def _f1_of_parts(hits: int, errors: int, confidence: Confidence) -> Measure:
-    found = share(hits, hits + errors, confidence, empty="this class is neither true nor predicted anywhere")
+    found = share(hits, hits + errors, confidence, empty=text("measured.nowhere"))
     if found.value is None or found.low is None or found.high is None:
         return found
     value, low, high = (2 * j / (1 + j) for j in (found.value, found.low, found.high))
@@ -137,7 +137,7 @@ def mean_f1(matrix: Confusion, confidence: Confidence = CONFIDENCE_95, *, weight
     sums = [t + p for t, p in zip(matrix.truth, matrix.predicted, strict=True)]
     present = [k for k, total in enumerate(sums) if total]
     if not present:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     n = matrix.records
     scores = {k: 2 * matrix.cells[k][k] / sums[k] for k in present}
     weights = {k: matrix.truth[k] / n if weighted else 1 / len(present) for k in present}
@@ -161,10 +161,10 @@ def kappa(matrix: Confusion, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """
     n = matrix.records
     if not n:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     by_chance = sum(t * p for t, p in zip(matrix.truth, matrix.predicted, strict=True))
     if by_chance == n * n:
-        return undefined("all records have one class and are predicted it: chance explains all")
+        return undefined(text("measured.chance_explains"))
     observed, expected = matrix.right / n, by_chance / (n * n)
     value = (matrix.right * n - by_chance) / (n * n - by_chance)
 
@@ -184,14 +184,13 @@ def matthews(matrix: Confusion, confidence: Confidence = CONFIDENCE_95) -> Measu
     """
     n = matrix.records
     if not n:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     truth, predicted = matrix.truth, matrix.predicted
     joint = matrix.right * n - sum(t * p for t, p in zip(truth, predicted, strict=True))
     of_truth = n * n - sum(t * t for t in truth)
     of_predicted = n * n - sum(p * p for p in predicted)
     if not of_truth or not of_predicted:
-        side = "all records have one class" if not of_truth else "all records are predicted one class"
-        return undefined(f"{side}: nothing varies that could go together")
+        return undefined(text("measured.one_class_true" if not of_truth else "measured.one_class_predicted"))
     value = joint / math.sqrt(of_truth * of_predicted)
     scale, square = math.sqrt(of_truth * of_predicted) / (n * n), n * n
 

@@ -17,6 +17,7 @@ from typing import Final
 from shared.evaluation.confusion import Confusion
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, OfTwo
 from shared.evaluation.table import LeafTable
+from shared.texts import text
 
 DEFAULT_FLOOR: Final = 5
 _STEPS: Final = (100, 50, 20, 10)
@@ -68,7 +69,7 @@ def _as_if(measure: Measure, again: OfTwo, floor: int, confidence: Confidence) -
     stand_in = floor // 2
     other = rounded(measure.records, floor) - stand_in
     parts = (stand_in, other) if hits < floor else (other, stand_in)
-    reason = f"a part below {floor} records is taken as {stand_in}"
+    reason = text("measured.stand_in", floor=floor, n=stand_in)
     return replace(_in_steps(again(*parts, confidence), _STEPS[0]), reason=reason, records=measure.records)
 
 
@@ -81,4 +82,4 @@ def _in_steps(measure: Measure, steps: int) -> Measure:
 
 
 def _withheld(floor: int) -> Measure:
-    return Measure(None, reason=f"too few records to tell it under a floor of {floor}")
+    return Measure(None, reason=text("measured.withheld", floor=floor))

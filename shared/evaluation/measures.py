@@ -15,11 +15,11 @@ from typing import Any, Final, Literal
 
 from shared.errors import InputError
 from shared.evaluation.binomial import beta_quantile
+from shared.texts import text
 from shared.tree.prediction import wilson_interval
 
 ShareMethod = Literal["wilson", "clopper-pearson"]
 
-NO_RECORDS: Final = "no record was judged"
 _ROUNDING: Final = 1e-9
 """A standard error below this, per record, is the rounding of a float, not a width."""
 
@@ -82,12 +82,10 @@ def undefined(reason: str) -> Measure:
     return Measure(None, reason=reason)
 
 
-def share(
-    hits: int, total: int, confidence: Confidence = CONFIDENCE_95, *, empty: str = NO_RECORDS
-) -> Measure:
-    """A share of records with its interval. Args: empty: the reason that is given where total is 0."""
+def share(hits: int, total: int, confidence: Confidence = CONFIDENCE_95, *, empty: str = "") -> Measure:
+    """A share of records with its interval. Args: empty: the reason where total is 0; by default, no record."""
     if total == 0:
-        return undefined(empty)
+        return undefined(empty or text("measured.no_records"))
     low, high = share_interval(hits, total, confidence)
     parts = (hits, total - hits)
     return Measure(
@@ -127,7 +125,7 @@ def mean_of_shares(shares: Iterable[Measure]) -> Measure:
     """
     found = [share for share in shares if share.value is not None]
     if not found:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     below = above = total = 0.0
     for entry in found:
         value = entry.value or 0.0
@@ -139,7 +137,7 @@ def mean_of_shares(shares: Iterable[Measure]) -> Measure:
         total / count,
         max(0.0, (total - math.sqrt(below)) / count),
         min(1.0, (total + math.sqrt(above)) / count),
-        f"{found[0].method}, joined",
+        text("measured.joined", method=found[0].method),
         records=sum(entry.records for entry in found),
         parts=tuple(part for entry in found for part in entry.parts),
     )
@@ -161,13 +159,13 @@ def by_influence(
     listed = [(count, influence) for count, influence in cells if count]
     records = sum(count for count, _ in listed)
     if not records:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     mean = math.fsum(count * influence for count, influence in listed) / records
     squares = math.fsum(count * (influence - mean) ** 2 for count, influence in listed)
     error = math.sqrt(squares) / records
     parts = tuple(count for count, _ in listed)
     if error * math.sqrt(records) < _ROUNDING:
-        reason = "the records differ in nothing that this measure sees, so they show no spread to make an interval of"
+        reason = text("measured.no_spread")
         # That no record is an exception is itself a small count, which a shared report may not tell.
         return Measure(value, reason=reason, records=records, parts=(*parts, 0))
     half, (least, most) = confidence.z * error, bounds
@@ -183,6 +181,6 @@ def mean_loss(
     listed = [(count, loss) for count, loss in cells if count]
     records = sum(count for count, _ in listed)
     if not records:
-        return undefined(NO_RECORDS)
+        return undefined(text("measured.no_records"))
     mean = math.fsum(count * loss for count, loss in listed) / records
     return by_influence(mean, listed, confidence, bounds=bounds)

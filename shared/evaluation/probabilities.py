@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final
 
 from shared.evaluation.measures import (
     CONFIDENCE_95,
-    NO_RECORDS,
     Confidence,
     Measure,
     mean_loss,
     undefined,
 )
 from shared.evaluation.table import LeafTable, Place
-
-NO_SCORES: Final = "the tree came without the counts that scores are made of"
+from shared.texts import text
 
 
 def scores_of(place: Place) -> tuple[Fraction, ...]:
@@ -32,8 +29,8 @@ def scores_of(place: Place) -> tuple[Fraction, ...]:
 def fault(table: LeafTable) -> str:
     """Why a table has no measure of its scores; empty where it has."""
     if not table.records:
-        return NO_RECORDS
-    return "" if table.has_scores else NO_SCORES
+        return text("measured.no_records")
+    return "" if table.has_scores else text("measured.no_scores")
 
 
 def brier(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
@@ -70,10 +67,10 @@ def brier_skill(table: LeafTable) -> Measure:
     n = table.records
     baseline = 1 - sum(Fraction(count, n) ** 2 for count in table.truth)
     if not baseline:
-        return undefined("all judged records have one class, so there is nothing to be better than")
+        return undefined(text("measured.one_class"))
     score = brier(table)
     value = None if score.value is None else 1 - score.value / float(baseline)
-    return Measure(value, reason="no interval is made of this one", records=n, parts=score.parts)
+    return Measure(value, reason=text("measured.no_interval"), records=n, parts=score.parts)
 
 
 def log_loss(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measure:
@@ -89,9 +86,7 @@ def log_loss(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measur
             if not count:
                 continue
             if not scores[true]:
-                return undefined(
-                    "a class occurs where the training had none of it (score 0); smooth the scores to have this"
-                )
+                return undefined(text("measured.score_zero"))
             losses.append((count, -math.log(scores[true])))
     return mean_loss(losses, confidence, bounds=(0.0, math.inf))
 

@@ -11,13 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
-from typing import Final
 
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, by_influence, undefined
 from shared.evaluation.probabilities import fault, scores_of
 from shared.evaluation.table import LeafTable
-
-_ONE_SIDED: Final = "not both records of the class and of others were judged"
+from shared.texts import text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ def average_precision(table: LeafTable, k: int) -> Measure:
         return undefined(reason)
     points, positives = roc(table, k), table.truth[k]
     if not positives:
-        return undefined("no judged record has this class")
+        return undefined(text("measured.none_true"))
     value = math.fsum(
         (after.true_positives - before.true_positives)
         / positives
@@ -79,7 +77,7 @@ def average_precision(table: LeafTable, k: int) -> Measure:
         for before, after in pairwise(points)
     )
     parts = (positives,) if value < 1 else (positives, 0)
-    return Measure(value, reason="no interval is made of this one", records=table.records, parts=parts)
+    return Measure(value, reason=text("measured.no_interval"), records=table.records, parts=parts)
 
 
 def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Measure:
@@ -94,15 +92,15 @@ def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
     steps = steps_of(table, k)
     positives, negatives = sum(s.positive for s in steps), sum(s.negative for s in steps)
     if not positives or not negatives:
-        return undefined(_ONE_SIDED)
+        return undefined(text("measured.one_sided"))
     value = _twice_u(steps) / (2 * positives * negatives)
     parts = (positives, negatives)
     if positives < 2 or negatives < 2 or not 0 < value < 1:
-        reason = "too few records, or all pairs are in the same order, to make an interval of"
+        reason = text("measured.same_order")
         return Measure(value, reason=reason, records=table.records, parts=(*parts, 0))
     error = math.sqrt(sum(_variances(steps, value, positives, negatives)))
     if error == 0:
-        reason = "the scores show no spread to make an interval of"
+        reason = text("measured.no_score_spread")
         return Measure(value, reason=reason, records=table.records, parts=parts)
     half = confidence.z * error / (value * (1 - value))
     middle = math.log(value / (1 - value))
@@ -117,7 +115,7 @@ def macro_auc(table: LeafTable, confidence: Confidence = CONFIDENCE_95) -> Measu
     truth, n = table.truth, table.records
     ranked = [k for k, count in enumerate(truth) if 0 < count < n]
     if not ranked:
-        return undefined(_ONE_SIDED)
+        return undefined(text("measured.one_sided"))
     reached = table.reached()
     others = [0.0] * len(reached)
     extra = [[0.0] * len(truth) for _ in reached]
