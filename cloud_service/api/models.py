@@ -14,6 +14,7 @@ from cloud_service.api.answers import json_answer
 from cloud_service.api.body import read_body, read_bytes
 from cloud_service.api.caller import Use, may
 from cloud_service.api.problems import responses
+from cloud_service.api.quality import card_lines
 from cloud_service.service.asking import Published, published_card
 from cloud_service.service.permissions import Caller, Permission
 from shared.errors import ErrorCode, InputError, PeerError
@@ -142,11 +143,15 @@ def _delimiter(table: str, names: frozenset[str]) -> str:
 def model_card(
     request: Request,
     services: Use,
-    _caller: Annotated[Caller, Depends(may(Permission.TREES_READ))],
+    caller: Annotated[Caller, Depends(may(Permission.TREES_READ))],
     job_id: str,
 ) -> Response | dict[str, Any]:
     """Origin, rules and limits; as Markdown where `Accept` asks for it. The intended use is for hospitals to say."""
-    found = published_card(services.results, job_id)
+    reads_results = Permission.RESULTS_READ in caller.permissions
+    evaluations = (
+        card_lines(services, services.results.finished(job_id), caller.hospital) if reads_results else ()
+    )
+    found = published_card(services.results, job_id, evaluations)
     if _MARKDOWN in request.headers.get("accept", ""):
         return Response(card_markdown(found), media_type=_MARKDOWN)
     return json_answer(request, json.dumps(found, ensure_ascii=False).encode())

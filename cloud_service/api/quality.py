@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends
@@ -69,18 +70,43 @@ def quality_of(services: Services, stored: StoredJob, hospital: str | None) -> Q
     own, manifest = services.quality.of_job(stored), stored.job.manifest
     if manifest.tally is not None:
         return QualityOut(
-            job=manifest.job, study=stored.study, importance=None, evaluations=[_out(own, manifest)]
+            job=manifest.job, study=stored.study, importance=None, evaluations=[figures_out(own, manifest)]
         )
     found = services.quality.of_tree(stored, hospital)
     return QualityOut(
         job=manifest.job,
         study=stored.study,
-        importance=_out(own, manifest),
-        evaluations=[_out(each, manifest) for each in found],
+        importance=figures_out(own, manifest),
+        evaluations=[figures_out(each, manifest) for each in found],
     )
 
 
-def _out(found: Published, manifest: Manifest) -> FiguresOut:
+def card_lines(services: Services, stored: StoredJob, hospital: str | None) -> list[dict[str, Any]]:
+    """Published evaluations in the few figures of a model card, as hospitals' cards have them."""
+    lines = []
+    for one in services.quality.published_of(stored, hospital):
+        if isinstance(one.figures, EvaluationFigures):
+            plain = plain_entry(one.figures, stored.job.manifest.schema_.class_.labels)
+            overall = plain["evaluation"]["overall"]
+            lines.append(
+                {
+                    "job": one.job,
+                    "on": plain["words"],
+                    "hospitals": plain["hospitals"],
+                    "records": plain["evaluation"]["records"],
+                    **{name: _card_figure(overall[name]) for name in ("accuracy", "balanced_accuracy")},
+                }
+            )
+    return lines
+
+
+def _card_figure(found: Mapping[str, Any]) -> dict[str, float | None]:
+    low, high = found["interval"] or (None, None)
+    return {"value": found["value"], "low": low, "high": high}
+
+
+def figures_out(found: Published, manifest: Manifest) -> FiguresOut:
+    """One job's figures. Args: manifest: of it, or of the job whose tree it evaluated."""
     return FiguresOut(
         job=found.job,
         kind=found.kind,

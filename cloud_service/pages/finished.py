@@ -19,6 +19,7 @@ from cloud_service.service.permissions import PERMISSIONS, Permission, Role
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.results import Result
 from cloud_service.store.jobs import StoredJob
+from machine.browsers import json_file
 from shared.texts import text
 from shared.wire.manifest import Manifest
 
@@ -64,6 +65,14 @@ def evaluation(page: Reader, job_id: str) -> Response:
         lines=_evaluations(page, stored),
         views=[quality_view(each) for each in found],
     )
+
+
+@router.get("/jobs/{job_id}/evaluation/json")
+def evaluation_json(page: Reader, job_id: str) -> Response:
+    """Published figures for programs, those of importance among them."""
+    stored = page.services.results.finished(job_id)
+    document = quality_of(page.services, stored, page.caller.hospital).model_dump(mode="json")
+    return json_file(document, f"quality-{job_id}.json")
 
 
 def _own_evaluation(page: Page, stored: StoredJob) -> Response:

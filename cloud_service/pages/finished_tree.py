@@ -11,7 +11,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Path, Query, Response
 
-from cloud_service.api.quality import quality_of
+from cloud_service.api.quality import figures_out
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import show
 from cloud_service.pages.frame import Page, page_may
@@ -61,8 +61,8 @@ def _judged(page: Page, stored: StoredJob) -> QualityView | None:
     """The newest evaluation of the tree whose figures are published."""
     if not page.may(Permission.RESULTS_READ):
         return None
-    found = quality_of(page.services, stored, page.caller.hospital).evaluations
-    return next((quality_view(each) for each in found if each.state == "published"), None)
+    found = page.services.quality.published_of(stored, page.caller.hospital)
+    return quality_view(figures_out(found[0], stored.job.manifest)) if found else None
 
 
 @router.get("/jobs/{job_id}/rules")
@@ -82,8 +82,8 @@ def importance(page: ResultsReader, job_id: str) -> Response:
     Figures are results; the form of a tree is for who may read trees.
     """
     stored = page.services.results.finished(job_id)
-    found = quality_of(page.services, stored, page.caller.hospital).importance
-    view = None if found is None or found.state in ("none", "kept") else importance_view(found)
+    found = figures_out(page.services.quality.of_job(stored), stored.job.manifest)
+    view = importance_view(found) if found.kind == "importance" else None
     with_tree = stored.job.manifest.publish_tree and page.may(Permission.TREES_READ)
     asked: tuple[Asked, ...] = ()
     left = 0

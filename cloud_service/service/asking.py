@@ -68,12 +68,24 @@ class Published:
         return f'{json.dumps(head, ensure_ascii=False)[:-1]}, "predictions": [{told}]}}'
 
 
-def published_card(results: Results, job_id: str) -> dict[str, Any]:
-    """The model card of a published tree. Raises: NotPublishedError, UnknownThingError."""
+def published_card(
+    results: Results, job_id: str, evaluations: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Any]:
+    """The model card of a published tree. Args: evaluations: those that the study publishes.
+
+    Raises: NotPublishedError, UnknownThingError.
+    """
     tree, _ = results.tree(job_id)
     done = results.finished(job_id)
     job = done.job
     facts = CardFacts(
-        job.manifest, job.mh, job.roster, done.finished or done.created, tree, tree.sha256, _HELD
+        job.manifest,
+        job.mh,
+        job.roster,
+        done.finished or done.created,
+        tree,
+        tree.sha256,
+        _HELD,
+        evaluations=evaluations,
     )
     return card(facts)

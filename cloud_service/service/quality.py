@@ -57,6 +57,14 @@ class Quality:
         with self.database.read() as connection:
             return _published(connection, stored)
 
+    def published_of(self, stored: StoredJob, hospital: str | None = None) -> list[Published]:
+        """Those of them that all their hospitals sent alike; asks no job of a study that publishes none."""
+        with self.database.read() as connection:
+            document = document_of(connection, stored.job.manifest)
+        if document is None or document.quality is None or "evaluation" not in document.quality.figures:
+            return []
+        return [found for found in self.of_tree(stored, hospital) if found.standing == "published"]
+
     def of_tree(self, stored: StoredJob, hospital: str | None = None) -> list[Published]:
         """Those of the jobs that evaluated a job's tree, the newest first.
 

@@ -109,6 +109,24 @@ def test_a_study_from_question_to_summary(cloud: CloudUnderTest, browser: Browse
     assert [(act["act"], act["actor"]) for act in acts] == [("study_created", "coordinator-all")]
 
 
+def test_a_study_may_publish_figures(cloud: CloudUnderTest, browser: Browser) -> None:
+    ticked = {"quality": ["evaluation", "importance"], "quality_floor": "20"}
+    draft = filled(browser, question={"id": "judged"}, rules=ticked)
+    assert "how much each of them told" in text_of(browser.get(f"{draft}/mode").text)  # on the advisor's card
+    assert "No number of records below 20 is told" in text_of(browser.get(f"{draft}/summary").text)
+    assert browser.post(f"{draft}/create").headers["location"] == "/studies/judged"
+    document = cloud.services.studies.get("judged").document
+    assert document is not None
+    assert document.quality is not None
+    assert document.quality.model_dump() == {"figures": ["evaluation", "importance"], "floor": 20}
+    assert document.tallies == ["evaluation"]
+    assert 'id="quality-evaluation"' in browser.get(f"{filled(browser)}/rules").text
+    wrong = filled(browser, question={"id": "wrong"}, rules={**ticked, "quality_floor": "1"})
+    assert "from 2 to 1000" in fault_of(
+        browser.post(f"{wrong}/rules", {**RULES, **ticked, "quality_floor": "1"}).text, "quality_floor"
+    )
+
+
 ASKED = {
     "profiles": ["secret-gainratio"],
     "asking": "yes",

@@ -95,6 +95,7 @@ TABLE: Mapping[tuple[str, str], Row | Open] = {
     # a job that is over
     ("GET", JOB + "/result"): Row("CSAU", 200, 404),
     ("GET", JOB + "/evaluation"): Row("CSAU", 200, 404),
+    ("GET", JOB + "/evaluation/json"): Row("CSAU", 200, 404),
     ("GET", JOB + "/ledger"): Row("CSAU", 200, 404),
     ("GET", JOB + "/ledger/json"): Row("CSAU", 200, 404),
     ("GET", JOB + "/ledger/page"): Row("CSAU", 200, 404),

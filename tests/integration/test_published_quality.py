@@ -155,6 +155,7 @@ def test_pages_the_command_and_the_client_show_them(
         page = text_of(coordinator, f"/jobs/{job}/evaluation")
         for words in ("Right and wrong answers", "Balanced accuracy", "&lt; 5", "95 % interval", "come true"):
             assert words in page
+    assert coordinator.get(f"/jobs/{world.judged}/evaluation/json").json() == world.told(world.judged)
     page = text_of(coordinator, f"/jobs/{world.grown}/importance")
     assert "How much each attribute tells" in page
     assert "Where the tree asks them" not in page  # the tree itself is not published

@@ -99,6 +99,7 @@ CLOUD: Final[Mapping[str, Kind]] = {
     "/jobs/{job_id}/cancel": _visit("/jobs/{waiting}/cancel"),
     "/jobs/{job_id}/result": _visit("/jobs/{job}/result"),
     "/jobs/{job_id}/evaluation": _visit("/jobs/{job}/evaluation"),
+    "/jobs/{job_id}/evaluation/json": FILE,
     "/jobs/{job_id}/ledger": _visit("/jobs/{job}/ledger"),
     "/jobs/{job_id}/ledger/json": FILE,
     "/jobs/{job_id}/ledger/page": FILE,
