@@ -33,8 +33,8 @@ STATE_OF: Final[Mapping[str, str]] = {
 }
 """What a hospital's last answer makes of it; without one it is `pending`."""
 PENDING: Final = "pending"
-QUALITY_SINCE: Final = (0, 4)
-"""Agents of before cannot read a document that publishes figures."""
+RULES_SINCE: Final = (0, 4)
+"""Agents of before cannot read a document that publishes figures, or lets hospitals ask shared trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +121,9 @@ class Terms:
         if plan.result_parties is None and plan.result == "open" and plan.purpose == "train":
             changes["result_parties"] = document.result_parties
         if plan.max_records == _SECRET.max_records:
-            asks = plan.purpose == "predict" and document.asking is not None
-            most = (document.max_records, document.asking.records if asks and document.asking else None)
-            changes["max_records"] = min(plan.max_records, *(n for n in most if n is not None))
+            asking = document.asking if plan.purpose == "predict" else None
+            most = (document.max_records, None if asking is None else asking.records, plan.max_records)
+            changes["max_records"] = min(n for n in most if n is not None)
         return replace(plan, **changes)
 
     def check(self, manifest: Manifest) -> None:
@@ -167,12 +167,12 @@ def terms_of(connection: Connection, study: str, now: int, asked: Ask | None = N
 
 
 def _readers(connection: Connection, document: StudyDocument) -> frozenset[str]:
-    """Those who know of documents, and where figures are published of such; others work as under no document."""
+    """Those who know of documents, and of what this one has that is new; others work as under no document."""
     known = governance.readers(connection)
-    if document.quality is None:
+    if document.quality is None and document.asking is None:
         return known
     versions = {row.id: row.version for row in directory.hospitals(connection)}
-    return frozenset(agent for agent in known if knows_of(versions.get(agent, ""), QUALITY_SINCE))
+    return frozenset(agent for agent in known if knows_of(versions.get(agent, ""), RULES_SINCE))
 
 
 def _check_asked(connection: Connection, document: StudyDocument, asked: Ask, now: int) -> None:

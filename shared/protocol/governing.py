@@ -218,6 +218,12 @@ def _other_parties(document: StudyDocument, manifest: Manifest) -> str | None:
             secret.asked is not None and document.asking is None,
             text("outside.asking"),
         ),
+        (
+            document.asking is not None
+            and secret.purpose == "predict"
+            and secret.max_records > document.asking.records,
+            text("outside.asked_records"),
+        ),
     ]
     return next((told for broken, told in wrong if broken), None)
 

@@ -89,6 +89,14 @@ def test_questions_are_counted_for_each_hospital_and_apart_from_jobs(cloud: Clou
     begin(cloud, asked_by(cloud, "h1", 9))
 
 
+def test_a_person_asks_about_no_more_than_a_hospital_may(cloud: CloudUnderTest) -> None:
+    secret = SecretPlan(compute_parties=list(NAMES), purpose="predict", result_parties=["h1"], model=MODEL)
+    plan = JobPlan(mode="gain-ratio", min_node=10, min_child=5, max_depth=2, secret=secret)
+    made = cloud.services.jobs.preview(cloud.services.studies.get("asked"), plan)
+    assert made.secret is not None
+    assert made.secret.max_records == FEW["records"]
+
+
 def test_two_that_come_together_are_not_one_too_many(cloud: CloudUnderTest) -> None:
     begin(cloud, asked_by(cloud, "h3"))
     wishes = [asked_by(cloud, "h3") for _ in range(3)]

@@ -82,6 +82,15 @@ def test_a_study_that_does_not_say_so_lets_nobody_ask() -> None:
     assert "no hospital may do so by itself" in "\n".join(words_of(silent))
 
 
+def test_a_job_that_a_person_begins_asks_about_no_more_than_a_hospital_may() -> None:
+    most = RULES["records"]
+    assert outside(ALLOWED, asked_job(PARTIES, ALLOWED, "h2", asked=None, records=most)) is None
+    told = outside(ALLOWED, asked_job(PARTIES, ALLOWED, "h2", asked=None, records=most + 1))
+    assert "more records than the study lets a hospital" in str(told)
+    silent = document(PARTIES, **{**STUDY, "asking": None})
+    assert outside(silent, asked_job(PARTIES, silent, "h2", asked=None, records=most + 1)) is None
+
+
 def test_a_document_without_the_rule_keeps_its_bytes() -> None:
     silent = document(PARTIES, **{**STUDY, "asking": None})
     assert b"asking" not in silent.canonical()
