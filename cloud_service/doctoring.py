@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import time
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from urllib.parse import urlsplit
 import typer
 
 from cloud_service.places import Folder
+from machine.folder_checks import check_private, check_usable, room_on_disk
 from shared.checkups import Check, Skipped, examine, report_of
 from shared.errors import InputError, PrivetError, TemporaryError
 from shared.reports import Report
@@ -104,24 +103,14 @@ class Doctor:
 
     def permissions(self) -> str:
         """The folder is there to be read and written, its private files by this user alone."""
-        for path in [
-            self._folder,
-            *sorted(self._folder.glob("*.pem")),
-            *sorted(self._folder.glob("cloud.db*")),
-        ]:
-            if not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
-                raise InputError("this user cannot read and write it", where=str(path))
-            if path.suffix == ".pem" and path.stat().st_mode & 0o077:
-                raise InputError(
-                    "other users can get at this", where=str(path), remedy=f"Run: chmod 600 {path}"
-                )
+        keys = sorted(self._folder.glob("*.pem"))
+        check_usable([self._folder, *keys, *sorted(self._folder.glob("cloud.db*"))])
+        check_private(keys)
         return "this user reads and writes the folder, and nobody else its keys"
 
     def disk(self) -> str:
         """Room for the database, if it is here, and for what is packed on the way to it."""
-        if shutil.disk_usage(self._folder).free < _LEAST_FREE_BYTES:
-            raise InputError(f"less than {_LEAST_FREE_BYTES >> 20} MB are free", where=str(self._folder))
-        return f"more than {_LEAST_FREE_BYTES >> 20} MB are free"
+        return room_on_disk(self._folder, _LEAST_FREE_BYTES)
 
     def keys(self) -> str:
         """The private key files."""
@@ -199,15 +188,11 @@ class Doctor:
     def certificate(self) -> str:
         """The certificate of the federation, its keys, today and in a month."""
         from shared.crypto.certificates import Role
-        from shared.protocol.expiry import day_of, early_text, ends, notice, remedy
+        from shared.protocol.expiry import looked_at
 
         joined = self._membership.check_keys()
         own = joined.trust.certificate(joined.certificate, role=Role.CLOUD)
-        now = int(time.time())
-        told = early_text(own, now) or notice(own, now)
-        if told:
-            raise InputError(told.removesuffix(remedy(own)).strip(" ."), remedy=remedy(own))
-        return f"it belongs to the keys and is good until {day_of(ends(own))}"
+        return f"it belongs to the keys and is good until {looked_at(own, int(time.time()))}"
 
     def versions(self) -> str:
         """Those of registered agents."""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from hospital_agent.commands.arguments import Folder
+from machine.folder_checks import check_private, check_usable, room_on_disk
 from shared.checkups import Check, Skipped, examine, report_of
 from shared.errors import InputError, PrivetError
 from shared.reports import Report
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 
 _LEAST_FREE_BYTES: Final = 200 * 2**20
 _SALT_BYTES: Final = 32
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 
 def doctor(
@@ -119,22 +116,13 @@ class Doctor:
     def permissions(self) -> str:
         """The folder and the private files in it are this user's alone."""
         private = [self._folder, *sorted((self._folder / "keys").glob("*"))]
-        for path in private:
-            if path.stat().st_mode & _OTHERS:
-                mode = 700 if path.is_dir() else 600
-                raise InputError(
-                    "other users can get at this", where=str(path), remedy=f"Run: chmod {mode} {path}"
-                )
-        for path in [*private, *self._folder.glob("journal*")]:
-            if not os.access(path, os.R_OK | os.W_OK, effective_ids=True):
-                raise InputError("this user cannot read and write it", where=str(path))
+        check_private(private)
+        check_usable([*private, *self._folder.glob("journal*")])
         return "only this user reads and writes the folder and its keys"
 
     def disk(self) -> str:
         """Room for the journal, frozen records and models."""
-        if shutil.disk_usage(self._folder).free < _LEAST_FREE_BYTES:
-            raise InputError(f"less than {_LEAST_FREE_BYTES >> 20} MB are free", where=str(self._folder))
-        return f"more than {_LEAST_FREE_BYTES >> 20} MB are free"
+        return room_on_disk(self._folder, _LEAST_FREE_BYTES)
 
     def keys(self) -> str:
         """The key files, and the newest epoch's key."""
@@ -155,16 +143,12 @@ class Doctor:
 
     def certificate(self) -> str:
         """The own certificate, today and in a month."""
-        from shared.protocol.expiry import day_of, early_text, ends, notice, remedy
+        from shared.protocol.expiry import looked_at
 
         own = self._keyring.certificate
         if own is None:
             raise InputError("this agent has not joined a federation", remedy="Run: privet agent join")
-        now = int(time.time())
-        told = early_text(own, now) or notice(own, now)
-        if told:
-            raise InputError(told.removesuffix(remedy(own)).strip(" ."), remedy=remedy(own))
-        return f"it is good until {day_of(ends(own))}"
+        return f"it is good until {looked_at(own, int(time.time()))}"
 
     def journal(self) -> str:
         """The journal's database, and that its log is one chain."""

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from shared.crypto.certificates import Certificate, Role
-from shared.errors import ErrorCode, PeerError
+from shared.errors import ErrorCode, InputError, PeerError
 from shared.protocol.polling import MAX_SKEW_SECONDS
 from shared.texts import text
 
@@ -74,6 +74,15 @@ def remedy(certificate: Certificate) -> str:
     """How it is renewed: the same request again, so that all keys stay."""
     program = "cloud" if certificate.role is Role.CLOUD else "agent"
     return text("certificate.remedy", id=certificate.id, program=program)
+
+
+def looked_at(certificate: Certificate, now: int) -> str:
+    """Until when it is good, for a doctor. Raises: InputError: it ends soon, is over, or not yet valid."""
+    told = early_text(certificate, now) or notice(certificate, now)
+    if told:
+        renewed = remedy(certificate)
+        raise InputError(told.removesuffix(renewed).strip(" ."), remedy=renewed)
+    return day_of(ends(certificate))
 
 
 def _then(told: str, certificate: Certificate) -> str:
