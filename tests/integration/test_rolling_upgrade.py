@@ -140,6 +140,17 @@ def test_old_and_new_agents_in_a_secret_job(
         assert len(trees) == 1
 
 
+def test_a_job_that_holds_records_out_parts_them_as_its_oldest_agent_can(
+    founded_federation: Founded, tmp_path: Path, release_before: Path
+) -> None:
+    with new_cloud(founded_federation, tmp_path, release_before, {"h2"}) as federation:
+        job = start(federation, selection={"parts": 4, "first": 0, "last": 1})
+        federation.wait_until_done(job)
+        assert {federation.entry(name, job).status for name in federation.agents} == {JobStatus.COMPLETE}
+        with federation.people() as people:
+            assert "hash" not in people.get(f"/v1/jobs/{job}").json()["selection"]
+
+
 @contextmanager
 def old_cloud(founded: Founded, folder: Path, installed: Path) -> Iterator[RealFederation]:
     """The founded federation with a cloud of the release before, from the first table on."""
