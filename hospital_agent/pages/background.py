@@ -9,11 +9,12 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -49,6 +50,7 @@ class Background:
 
     folder: Path
     _works: dict[str, Work] = field(default_factory=dict, repr=False)
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def of(self, name: str) -> Work | None:
@@ -72,14 +74,27 @@ class Background:
             self._works[name] = Work("running", int(time.time()))
         threading.Thread(target=self._run, args=(name, list(words)), name="page-work", daemon=True).start()
 
+    def stop(self, name: str) -> None:
+        """End it before it is done, if it runs; what it would have said is lost."""
+        with self._lock:
+            process = self._processes.get(name)
+        if process is not None:
+            process.kill()
+
     def _run(self, name: str, words: list[str]) -> None:
         with self._lock:
             begun = self._works[name]
+
+        def started(process: subprocess.Popen[bytes]) -> None:
+            with self._lock:
+                self._processes[name] = process
+
         try:
-            ended = _result(begun, [*words, "--agent", str(self.folder), "--json"])
+            ended = _result(begun, [*words, "--agent", str(self.folder), "--json"], started)
         except OSError as error:
             ended = replace(begun, outcome="failed", fault=type(error).__name__)
         with self._lock:
+            self._processes.pop(name, None)
             self._works[name] = replace(ended, ended=int(time.time()))
 
 
@@ -90,7 +105,7 @@ def end_children() -> None:
         process.kill()
 
 
-def _result(begun: Work, words: list[str]) -> Work:
+def _result(begun: Work, words: list[str], started: Callable[[subprocess.Popen[bytes]], None]) -> Work:
     with subprocess.Popen(  # noqa: S603 - our own program; words are ours, ids that were found, and the folder
         [sys.executable, "-P", "-m", "privet", *words],
         stdin=subprocess.DEVNULL,
@@ -98,6 +113,7 @@ def _result(begun: Work, words: list[str]) -> Work:
         stderr=subprocess.DEVNULL,
     ) as process:
         _children.add(process)
+        started(process)
         try:
             os.setpriority(os.PRIO_PROCESS, process.pid, _NICE)
             printed, _ = process.communicate(timeout=_LONGEST_SECONDS)
@@ -106,6 +122,8 @@ def _result(begun: Work, words: list[str]) -> Work:
             return replace(begun, outcome="failed", fault=text("house.work.too_long"))
         finally:
             _children.discard(process)
+    if process.returncode == -signal.SIGKILL and not printed:
+        return replace(begun, outcome="failed", fault=text("house.work.stopped"))
     return _read(begun, printed[:_MAX_BYTES])
 
 

@@ -38,6 +38,12 @@ def add(pages: FastAPI, house: House) -> None:
         looks.begin(_NAME, ["data", "inspect"])
         return RedirectResponse("/house/records", 303)
 
+    @pages.post("/house/records/stop")
+    def stop() -> Response:
+        """Look no further."""
+        looks.stop(_NAME)
+        return RedirectResponse("/house/records", 303)
+
     @pages.get("/house/records/now")
     def now(request: Request, seen: str = "") -> Response:
         """The part of the page that changes by itself."""

@@ -100,6 +100,12 @@ def add(pages: FastAPI, house: House) -> None:
         checks.begin(entry.study, ["data", "check", entry.sha256])  # the hash, for no file is called so
         return RedirectResponse(f"/house/studies/{entry.study}#check", 303)
 
+    @pages.post("/house/studies/{study}/check/stop")
+    def stop_check(study: str) -> Response:
+        """Look no further."""
+        checks.stop(_found(house, study)[0].study)
+        return RedirectResponse(f"/house/studies/{study}#check", 303)
+
     @pages.get("/house/studies/{study}/check")
     def checking(request: Request, study: str, seen: str = "") -> Response:
         """The part of the page that tells of the look."""

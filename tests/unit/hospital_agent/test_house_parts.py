@@ -203,3 +203,20 @@ def test_of_two_words_on_an_offer_the_first_counts(folder: Path) -> None:
         with pytest.raises(PageProblem, match="answered"):
             answer_offer(journal, offered.job, "approve", {"mh": offered.mh}, "Bob")
         assert [(word.approve, word.reason) for word in journal.answers()] == [(False, "no")]
+
+
+def test_long_work_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sleeper = tmp_path / "sleeper"
+    sleeper.write_text("#!/bin/sh\nexec sleep 60\n")
+    sleeper.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(sleeper))
+    works = Background(tmp_path)
+    works.stop("records")  # nothing runs
+    works.begin("records", ["data", "inspect"])
+    deadline = time.monotonic() + 10
+    while (work := works.of("records")) is not None and work.outcome == "running":
+        assert time.monotonic() < deadline
+        works.stop("records")
+        time.sleep(0.01)
+    assert work is not None
+    assert (work.outcome, work.fault) == ("failed", "it was stopped before it was done")
