@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from itertools import pairwise
 from typing import Any, Final
 
 import duckdb
@@ -87,10 +88,25 @@ def _encode_column(
     """
     raw = f"coalesce(c{index}, '')"
     engine.execute(f"CREATE OR REPLACE TYPE texts AS ENUM (SELECT DISTINCT {raw} AS v FROM raw ORDER BY v)")  # noqa: S608
-    found = engine.execute("SELECT unnest(enum_range(NULL::texts))").fetchall()
+    # An array, not rows of one text each: where nearly every row has its own text, those took as much room again.
+    found = engine.execute("SELECT unnest(enum_range(NULL::texts)) AS text").fetchnumpy()["text"].tolist()
     coded = engine.execute(f"SELECT enum_code({raw}::texts) AS code FROM raw ORDER BY place").fetchnumpy()  # noqa: S608
-    values, table = _cleaned([str(text) for (text,) in found], missing)
+    if _is_clean(found, missing):
+        return tuple(found), coded["code"].astype(_code_type(len(found)), copy=False)
+    values, table = _cleaned(found, missing)
     return values, table.take(coded["code"])
+
+
+def _is_clean(texts: Sequence[str], missing: tuple[str, ...]) -> bool:
+    """Whether cleaning would leave the texts as they are, in their order."""
+    codes = set(missing) - {""}
+    return all(text == text.strip() and text not in codes for text in texts) and all(
+        one < next_one for one, next_one in pairwise(texts)
+    )
+
+
+def _code_type(values: int) -> np.dtype[Any]:
+    return np.min_scalar_type(max(values - 1, 0))
 
 
 def _cleaned(raw: Sequence[str], missing: tuple[str, ...]) -> tuple[tuple[str, ...], NDArray[Any]]:
@@ -98,7 +114,7 @@ def _cleaned(raw: Sequence[str], missing: tuple[str, ...]) -> tuple[tuple[str, .
     texts = [_clean(text, missing) for text in raw]
     values = sorted(set(texts))
     place = {text: code for code, text in enumerate(values)}
-    table = np.array([place[text] for text in texts], dtype=np.min_scalar_type(max(len(values) - 1, 0)))
+    table = np.array([place[text] for text in texts], dtype=_code_type(len(values)))
     return tuple(values), table
 
 
