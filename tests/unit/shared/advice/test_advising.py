@@ -51,6 +51,16 @@ def test_the_mode_that_is_advised(attributes: list[dict[str, Any]], wishes: Wish
     assert advised(*attributes, wishes=wishes).best == best
 
 
+def test_published_figures_stand_on_the_cards_of_the_modes_that_have_them() -> None:
+    offers = advised(ORDERED, CUT, figures=["evaluation", "importance"]).offers
+    learned = {offer.mode: {entry.learned for entry in offer.entries} for offer in offers}
+    assert all(Learned.FIGURES_OF_EVALUATION in found for found in learned.values())
+    with_counts = {mode for mode, found in learned.items() if Learned.FIGURES_OF_IMPORTANCE in found}
+    assert with_counts == {"ppsdt"}
+    silent = {entry.learned for offer in advised(ORDERED, CUT).offers for entry in offer.entries}
+    assert not silent & {Learned.FIGURES_OF_EVALUATION, Learned.FIGURES_OF_IMPORTANCE}
+
+
 def test_what_cannot_be_says_which_attribute_and_what_to_do() -> None:
     advice = advised(LISTED, NUMBER)
     told = {offer.mode: " ".join(offer.fit.forbids) for offer in advice.offers}
