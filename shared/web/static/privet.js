@@ -43,3 +43,10 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   const part = event.detail.elt;
   if (part.matches("[data-calm]") && (document.hidden || part.contains(document.activeElement))) event.preventDefault();
 });
+
+// What looks like a button, and is told as one, is pressed by the space bar too.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== " " || !event.target.matches("a[role=button]")) return;
+  event.preventDefault();
+  event.target.click();
+});
