@@ -22,6 +22,7 @@ from hospital_agent.records.table import Column, Table, refuse_duplicate_names
 from hospital_agent.records.text_file import Encoding
 from hospital_agent.records.text_table import Opening
 from shared.errors import InputError
+from shared.texts import text
 
 _QUOTED: Final = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _ATTRIBUTE: Final = re.compile(
@@ -256,9 +257,9 @@ def _refuse_undeclared(attribute: _Attribute, column: Column, lines: np.ndarray,
 def _findings(encoding: Encoding, attributes: Sequence[_Attribute], rows: _Rows) -> Iterator[Finding]:
     yield Finding("encoding", encoding.name, encoding.why, "encoding")
     lists = sum(attribute.values is not None for attribute in attributes)
-    yield Finding("declared lists of values", lists, "kept as declared, also values that do not occur")
+    yield Finding("declared lists of values", lists, text("reading.as_declared"))
     if rows.comments:
-        yield Finding("comment lines left out", rows.comments, "lines that begin with %")
+        yield Finding("comment lines left out", rows.comments, text("reading.percent_lines"))
 
 
 def _fault(what: str, number: int, where: str, remedy: str) -> InputError:

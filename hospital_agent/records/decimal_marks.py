@@ -14,6 +14,7 @@ from typing import Final
 
 from hospital_agent.records.reading import Finding
 from hospital_agent.records.table import Column, DecimalMark
+from shared.texts import text
 from shared.tree.numbers import UnknownValueError
 
 _COMMA: Final = re.compile(r"[-+]?(?:[0-9]*|[0-9]{1,3}(?:\.[0-9]{3})+),[0-9]+(?:[eE][-+]?[0-9]+)?")
@@ -64,17 +65,17 @@ def with_marks(
 def mark_findings(columns: Sequence[Column], declared: bool | None) -> list[Finding]:
     """What the report says of the marks; nothing where no column has fractions with a comma."""
     if declared is not None:
-        return [Finding("decimal mark", "comma" if declared else "point", "by the setting", _SETTING)]
+        return [Finding("decimal mark", "comma" if declared else "point", text("reading.setting"), _SETTING)]
     commas = [column.name for column in columns if column.decimal_mark is DecimalMark.COMMA]
     unclear = [column.name for column in columns if column.decimal_mark is DecimalMark.UNCLEAR]
     if not commas and not unclear:
-        return [Finding("decimal mark", "point", "no column has a fraction with a comma", _SETTING)]
+        return [Finding("decimal mark", "point", text("reading.no_commas"), _SETTING)]
     found = []
     if commas:
-        why = f"all fractions of {_listing(commas)} have one comma and no point"
+        why = text("reading.commas", columns=_listing(commas))
         found.append(Finding("decimal mark", "comma", why, _SETTING))
     if unclear:
-        why = f"in {_listing(unclear)} a mark may part thousands or decimals, or both marks occur"
+        why = text("reading.unclear_mark", columns=_listing(unclear))
         found.append(Finding("decimal mark", "unclear", why, _SETTING))
     return found
 
@@ -107,11 +108,11 @@ def reader_of(mark: DecimalMark, read: Callable[[str], int], name: str) -> Calla
 
 def _fractions(texts: Iterable[str]) -> Iterable[tuple[str, str]]:
     """The texts that are numbers with a fraction, each with its mark; texts without either mark cost little."""
-    for text in texts:
-        if "," in text and _COMMA.fullmatch(text):
-            yield text, ","
-        elif "." in text and _POINT.fullmatch(text):
-            yield text, "."
+    for one in texts:
+        if "," in one and _COMMA.fullmatch(one):
+            yield one, ","
+        elif "." in one and _POINT.fullmatch(one):
+            yield one, "."
 
 
 def _mark(evidence: _Evidence, commas: bool, points: bool) -> DecimalMark:
@@ -134,4 +135,5 @@ def _declared(evidence: _Evidence) -> DecimalMark:
 
 def _listing(names: Sequence[str], most: int = 5) -> str:
     shown = ", ".join(map(repr, names[:most]))
-    return f"column{'s' if len(names) > 1 else ''} {shown}" + (", ..." if len(names) > most else "")
+    told = text("reading.columns" if len(names) > 1 else "reading.column", names=shown)
+    return told + (", ..." if len(names) > most else "")

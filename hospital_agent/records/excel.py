@@ -23,6 +23,7 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Table, refuse_duplicate_names
 from hospital_agent.records.workbook_size import refuse_oversize
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.numbers import decimal_text
 
 _SAMPLE_ROWS: Final = 1000
@@ -111,17 +112,15 @@ def _choose(book: Any, wanted: str | int | None, where: str) -> _Sheet:
     names = list(book.sheet_names)
     if wanted is not None:
         name = _named_sheet(names, wanted, where)
-        return _sheet(book, name, Finding("sheet", name, "by the setting", "sheet"))
+        return _sheet(book, name, Finding("sheet", name, text("reading.setting"), "sheet"))
     filled = [name for name in names if book.get_sheet_by_name(name).end is not None]
     if not filled:
         raise InputError(
             "the workbook is empty.", where=where, remedy="Export the records again, or correct the path."
         )
     hidden = {sheet.name for sheet in book.sheets_metadata if "Hidden" in str(sheet.visible)}
-    others = ", ".join(f"{name!r}{' (hidden)' if name in hidden else ''}" for name in filled[1:])
-    why = (
-        f"the first that is not empty; others hold cells too: {others}" if others else "no other holds cells"
-    )
+    others = ", ".join(f"{name!r}{text('reading.hidden') if name in hidden else ''}" for name in filled[1:])
+    why = text("reading.first_sheet", others=others) if others else text("reading.only_sheet")
     return _sheet(book, filled[0], Finding("sheet", filled[0], why, "sheet"))
 
 

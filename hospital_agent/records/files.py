@@ -23,6 +23,7 @@ from hospital_agent.records.table import Table
 from hospital_agent.records.text_file import find_encoding, sample_of
 from hospital_agent.records.text_table import Opening, read_text
 from shared.errors import InputError, InternalError
+from shared.texts import text
 
 
 def read_table(settings: DataSettings) -> Table:
@@ -68,7 +69,7 @@ def _read(path: Path, settings: DataSettings) -> Table:
         table = _read_any_text(partial(unpacked, path), settings, path.name)
         if table.reading is None:
             raise InternalError("a text was read without a report of how")
-        packed = Finding("packed", "gzip", "unpacked in memory")
+        packed = Finding("packed", "gzip", text("reading.unpacked"))
         return replace(table, reading=table.reading.with_findings([packed]))
     return _read_any_text(partial(_plain, path), settings, path.name)
 

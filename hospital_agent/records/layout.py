@@ -17,6 +17,7 @@ from typing import Any, Final
 from hospital_agent.records.reading import Finding
 from hospital_agent.records.table import refuse_duplicate_names
 from shared.errors import InputError
+from shared.texts import text
 
 BLANKS: Final = " "
 """Stands for any run of blanks."""
@@ -128,13 +129,13 @@ def find_header(
 ) -> tuple[bool, str]:
     """Whether the first row names the columns, and why. Args: trailing: its last field is empty, as in all rows."""
     if declared is not None:
-        return declared, "by the setting"
+        return declared, text("reading.setting")
     first = rows[0][:-1] if trailing and not rows[0][-1] else rows[0]
     reason = header_reason([first, *rows[1:]])
     if reason is None:
-        return True, "the first line has distinct texts, no number, and none is found again below itself"
+        return True, text("reading.names")
     if len(set(first)) != len(first) and all(first) and _heads_numbers(first, rows[1:]):
-        return True, "the first line has texts only, above numbers"
+        return True, text("reading.names_above_numbers")
     return False, reason
 
 
@@ -144,13 +145,13 @@ def header_reason(rows: Sequence[Sequence[str]]) -> str | None:
     """
     first, rest = rows[0], [row for row in rows[1:] if row != rows[0]]
     if not all(first[1:]) or (not first[0] and not _is_numbering([row[0] for row in rest if row])):
-        return "the first line has an empty field"
+        return text("reading.empty_name")
     if any(_NUMBER.fullmatch(cell) for cell in first):
-        return "the first line holds a number"
+        return text("reading.number_name")
     if len(set(first)) != len(first):
-        return "the first line repeats a field"
+        return text("reading.repeated_name")
     if any(cell == row[index] for row in rest for index, cell in enumerate(first) if index < len(row)):
-        return "a field of the first line is found again below itself"
+        return text("reading.value_name")
     return None
 
 
@@ -255,12 +256,12 @@ def _without_comments(lines: Sequence[Line], declared: str | None) -> Sequence[L
 def _whole(lines: Sequence[Line], quote: str) -> Iterator[Line]:
     """The lines, those between which a quote is open put together."""
     is_open, start, held = False, 0, ""
-    for index, (number, text) in enumerate(lines):
-        turns = _is_odd(text, quote)
+    for index, (number, line) in enumerate(lines):
+        turns = _is_odd(line, quote)
         if is_open:
-            held += "\n" + text
+            held += "\n" + line
         else:
-            start, held = number, text
+            start, held = number, line
             turns = turns and not _is_odd_comment(lines, index, quote)
         is_open ^= turns
         if not is_open:
@@ -281,13 +282,13 @@ def _is_odd_comment(lines: Sequence[Line], index: int, quote: str) -> bool:
 
 def _find_quote(texts: Sequence[str], declared: str | None) -> Finding:
     if declared is not None:
-        return Finding("quote", declared or None, "by the setting", "quote")
+        return Finding("quote", declared or None, text("reading.setting"), "quote")
     if any('"' in text for text in texts):
-        return Finding("quote", '"', "it occurs", "quote")
+        return Finding("quote", '"', text("reading.quote_occurs"), "quote")
     wrapped = sum(len(_SINGLE_QUOTED.findall(text)) for text in texts)
     if wrapped and wrapped == sum(len(_SINGLE_OPEN.findall(text)) for text in texts):
-        return Finding("quote", "'", "fields stand between such marks, and none between double ones", "quote")
-    return Finding("quote", '"', "as usual; it does not occur", "quote")
+        return Finding("quote", "'", text("reading.single_quotes"), "quote")
+    return Finding("quote", '"', text("reading.no_quotes"), "quote")
 
 
 def _find_delimiter(texts: Sequence[str], quote: str, declared: str | None, where: str) -> Finding:
@@ -297,19 +298,19 @@ def _find_delimiter(texts: Sequence[str], quote: str, declared: str | None, wher
     only within numbers such as 37,5, these are decimal commas.
     """
     if declared is not None:
-        return Finding("delimiter", declared, "by the setting", "delimiter")
+        return Finding("delimiter", declared, text("reading.setting"), "delimiter")
     for delimiter in _DELIMITERS[1:]:
         if _leaves_decimal_commas(texts, delimiter, quote):
-            why = "it parts every line alike, and commas stand within numbers only"
+            why = text("reading.decimal_commas")
             return Finding("delimiter", delimiter, why, "delimiter")
     score, best = max(
         ((_evenness(_reader(texts, delimiter, quote)), delimiter) for delimiter in _DELIMITERS),
         key=lambda item: item[0],
     )
     if score > 0:
-        return Finding("delimiter", best, "it parts most lines into the same number of fields", "delimiter")
+        return Finding("delimiter", best, text("reading.parts_most"), "delimiter")
     if _evenness(iter(text.split() for text in texts)) > 0:
-        return Finding("delimiter", BLANKS, "no other delimiter parts the lines", "delimiter")
+        return Finding("delimiter", BLANKS, text("reading.blanks"), "delimiter")
     raise InputError("every line is a single field.", where=where, remedy=_REMEDY)
 
 
@@ -329,7 +330,7 @@ def _find_comment(
     Raises: InputError: some lines that begin so have a record's fields, others not.
     """
     if declared is not None:
-        return Finding("comments", declared or None, "by the setting", "comment")
+        return Finding("comments", declared or None, text("reading.setting"), "comment")
     none = Finding("comments", None, "", "comment")
     doubtful = sorted(set(lines) - set(plain))
     alike = [line for line in doubtful if found.is_record(line[1])]
@@ -345,9 +346,7 @@ def _find_comment(
     marks = Counter(
         next(mark for mark in _COMMENTS if text.lstrip().startswith(mark)) for _, text in doubtful
     )
-    return Finding(
-        "comments", marks.most_common(1)[0][0], "such lines have not the fields of a record", "comment"
-    )
+    return Finding("comments", marks.most_common(1)[0][0], text("reading.comments"), "comment")
 
 
 def _heads_numbers(first: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from shared.texts import text, texts
+
 Found = str | int | bool | None
 
 
@@ -27,10 +29,16 @@ class Finding:
         return {"subject": self.subject, "found": self.found, "why": self.why, "setting": self.setting}
 
     def __str__(self) -> str:
-        found = ("yes" if self.found else "no") if isinstance(self.found, bool) else self.found
-        shown = "none" if found is None else found
-        why = f": {self.why}" if self.why else ""
-        return f"{self.subject}: {shown}{why}" + (f" (setting: {self.setting})" if self.setting else "")
+        shown: object = self.found
+        if isinstance(self.found, bool):
+            shown = text("common.yes" if self.found else "common.no")
+        elif self.found is None:
+            shown = text("common.none")
+        name = f"reading.subject.{self.subject.replace(' ', '_')}"
+        told = f"{text(name) if name in texts() else self.subject}: {shown}"
+        if self.why:
+            told = f"{told}: {self.why}"
+        return text("reading.with_setting", told=told, setting=self.setting) if self.setting else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +73,6 @@ class ReadingReport:
 
     def lines(self) -> Iterator[str]:
         """For people, one finding a line."""
-        yield f"{self.where}: {self.format}, {self.row_count} rows, {self.column_count} columns"
+        sizes = {"rows": self.row_count, "columns": self.column_count}
+        yield text("reading.file", where=self.where, format=self.format, **sizes)
         yield from map(str, self.findings)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, cast
 
 from shared.errors import InputError
+from shared.texts import text
 
 SAMPLE_CHARACTERS: Final = 1 << 18
 _HEAD_BYTES: Final = 1 << 12
@@ -84,20 +85,20 @@ def find_encoding(path: Path, override: str | None, where: str) -> Encoding:
     Raises: InputError: unknown override, zero bytes in no order, or lines of different encodings.
     """
     if override is not None:
-        return Encoding(_named_encoding(override, path, where), "by the setting")
+        return Encoding(_named_encoding(override, path, where), text("reading.setting"))
     with path.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     for mark, encoding in _MARKS:
         if head.startswith(mark):
-            return Encoding(encoding, "by its byte-order mark")
+            return Encoding(encoding, text("reading.byte_order_mark"))
     if b"\0" in head:
         wide = _wide_encoding(head)
         if wide is not None:
-            return Encoding(wide, "by its zero bytes")
+            return Encoding(wide, text("reading.zero_bytes"))
     _refuse_zero_bytes(path, where)
     wrong = _first_line_not_utf8(path)
     if wrong is None:
-        return Encoding("utf-8", "every byte fits")
+        return Encoding("utf-8", text("reading.every_byte"))
     with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
         if _MULTIBYTE.search(content):
             raise InputError(
@@ -106,9 +107,7 @@ def find_encoding(path: Path, override: str | None, where: str) -> Encoding:
                 remedy="Save the file in one encoding, or name one with encoding in the data settings.",
             )
         windows = _ONLY_WINDOWS.search(content) is not None and _NOT_WINDOWS.search(content) is None
-    return Encoding(
-        "cp1252" if windows else "latin-1", f"not UTF-8 from line {wrong} on; others may fit as well"
-    )
+    return Encoding("cp1252" if windows else "latin-1", text("reading.not_utf8", line=wrong))
 
 
 @contextmanager

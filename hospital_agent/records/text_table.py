@@ -27,6 +27,7 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table
 from hospital_agent.records.text_file import Encoding, Rewriting, Utf8Text, private_file, sample_of, utf8_copy
 from shared.errors import InputError
+from shared.texts import text
 
 Opening = Callable[[], AbstractContextManager[Path]]
 """Opens the text, unpacked where it is packed, as often as it is asked."""
@@ -162,7 +163,7 @@ def _findings(
 ) -> Iterator[Finding]:
     yield Finding("encoding", source.encoding.name, source.encoding.why, "encoding")
     ends = " and ".join(copy.line_ends) or "none"
-    yield Finding("line ends", ends, "mixed; all are taken" if len(copy.line_ends) > 1 else "")
+    yield Finding("line ends", ends, text("reading.mixed_ends") if len(copy.line_ends) > 1 else "")
     yield from source.delimiters.findings
     if copy.comments:
         yield Finding("comment lines left out", copy.comments, "", "comment")
@@ -172,6 +173,6 @@ def _findings(
         yield Finding("empty lines left out", empty)
     blanks = max(gaps.trailing_blanks, copy.joined)
     if blanks:
-        yield Finding("lines that end in blanks", blanks, "blanks around fields are no part of them")
+        yield Finding("lines that end in blanks", blanks, text("reading.blanks_around"))
     if dropped:
-        yield Finding("delimiter at the end of every line", True, "the empty column it makes is left out")
+        yield Finding("delimiter at the end of every line", True, text("reading.trailing"))
