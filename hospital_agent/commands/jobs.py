@@ -101,12 +101,15 @@ def _studies_waiting(folder: Path, journal: Journal) -> list[str]:
 def offers(folder: Folder) -> Report:
     """Offers that wait for a person, with what they ask for."""
     from hospital_agent.journal import JobStatus, Journal
+    from hospital_agent.people.ledgers import figures_of
     from hospital_agent.people.offers import offer_document
     from hospital_agent.settings import load_settings
 
     load_settings(folder)
     with Journal.open(folder) as journal:
-        waiting = [offer_document(entry) for entry in journal.jobs(JobStatus.AWAITING)]
+        waiting = [
+            offer_document(entry, figures_of(journal, entry)) for entry in journal.jobs(JobStatus.AWAITING)
+        ]
     text = "\n\n".join(_offer_text(offer) for offer in waiting) or "No offer waits for an answer."
     if waiting:
         text += f"\n\nNext: privet agent approve {folder} JOB, or privet agent decline {folder} JOB"

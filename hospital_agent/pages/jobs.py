@@ -158,14 +158,15 @@ def _about(house: House, job: str) -> dict[str, Any]:
         entry = _entry(journal, job)
         row = _row(journal, entry)
         records = house.log.of_job(journal, job)
-        ledgers = ledgers_from(records, entry, house.own, figures_of(journal, entry))
+        figures = figures_of(journal, entry)
+        ledgers = ledgers_from(records, entry, house.own, figures)
         evidence = len(journal.evidence(job))
         study = kept.study(journal, entry.study)
     return {
         "job": job,
         "entry": entry,
         "row": row,
-        "offer": offer_document(entry),
+        "offer": offer_document(entry, figures),
         "leaving": _leaving_words(manifest_of(entry).profile),
         "steps": steps_of(records, manifest_of(entry))[-SHOWN_STEPS:],
         "left_out": max(0, len(records) - SHOWN_STEPS),

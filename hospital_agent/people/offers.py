@@ -9,10 +9,15 @@ from hospital_agent.journal import JobEntry
 from shared.protocol.growing_words import growing_words
 from shared.protocol.noise_words import noise_words
 from shared.protocol.tallies import tally_sentences
+from shared.texts import text
+from shared.wire.quality import QualityKind
 
 
-def offer_document(entry: JobEntry) -> dict[str, Any]:
-    """What it asks for, as plain JSON, in words where a word is due."""
+def offer_document(entry: JobEntry, figures: QualityKind | None = None) -> dict[str, Any]:
+    """What it asks for, as plain JSON, in words where a word is due.
+
+    Args: figures: those that its study publishes of it (`ledgers.figures_of`).
+    """
     manifest = manifest_of(entry)
     noise = noise_words(manifest)
     return {
@@ -33,7 +38,8 @@ def offer_document(entry: JobEntry) -> dict[str, Any]:
         "class": manifest.schema_.class_.name,
         "expires": manifest.expires,
         "study_sha256": manifest.study_sha256,
-        "counts": tally_sentences(manifest),
+        "counts": [*tally_sentences(manifest), *_figures(figures)],
+        "figures": figures,
         "consents": sorted({signed.consent.hospital for signed in manifest.consents or ()}),
         "noise": None
         if noise is None
@@ -50,3 +56,7 @@ def offer_document(entry: JobEntry) -> dict[str, Any]:
             "asked_by": None if manifest.secret.asked is None else manifest.secret.asked.ask.hospital,
         },
     }
+
+
+def _figures(kind: QualityKind | None) -> list[str]:
+    return [] if kind is None else [text("study.figures_of_job", what=text(f"study.figures.{kind}"))]

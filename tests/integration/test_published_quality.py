@@ -21,6 +21,8 @@ from hospital_agent.daemon.office import Office
 from hospital_agent.daemon.publishing import with_figures
 from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.reading import CheckedLog
+from hospital_agent.people.ledgers import figures_of
+from hospital_agent.people.offers import offer_document
 from privet.__main__ import run
 from privet.client import Client
 from shared.protocol.agent_effects import Completed, Say, Step
@@ -129,6 +131,9 @@ def test_no_small_number_and_no_attestation_is_kept(world: World) -> None:
     sha256 = hashlib.sha256(str(texts[1]).encode()).hexdigest()
     for name in HOSPITALS:
         with Journal.open(world.folder(name)) as journal:
+            entry = journal.find(world.judged)
+            offered = offer_document(entry, figures_of(journal, entry))
+            assert any("send the cloud rounded figures" in told for told in offered["counts"])
             sent = [r for r in CheckedLog().of_job(journal, world.judged) if r["kind"] == "sent"]
         assert [record.get("quality_sha256") for record in sent][-1] == sha256
 
