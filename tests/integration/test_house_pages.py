@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -15,15 +16,21 @@ import httpx
 import pytest
 
 from hospital_agent.daemon.casework import manifest_of
-from hospital_agent.journal import Answer, JobStatus, Journal, studies
+from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal, Tally, studies
 from hospital_agent.journal.contact import note_silence
 from hospital_agent.pages import jobs, messages
 from hospital_agent.pages.leaving import steps_of
 from hospital_agent.people.stewards import Stewards
+from shared.ids import CLOUD, AgentId
+from shared.protocol.envelopes import Address, Chain, seal
 from shared.web.rendering import HEADERS, asset
+from shared.wire.envelope import MessageType
+from shared.wire.rounds import JobOffer
+from tests.support.asking import STUDY, asked_job
 from tests.support.clinic import CLASSES, NAMES, SCHEMA, dealt
 from tests.support.federation import LocalFederation, local_federation
 from tests.support.house import Browser, csrf_of, serving_pages
+from tests.support.studies import document
 
 THREE = ("h1", "h2", "h3")
 TOKEN = "a token of more than thirty-two characters"
@@ -323,6 +330,30 @@ def test_who_has_asked_shared_trees_is_told_by_hospital(opened: Open) -> None:
             journal.connection.execute("INSERT INTO asked_questions VALUES (?, ?, ?, ?, ?, ?)", row)
     told = re.sub(r"<[^>]+>", " ", opened.browser.get(path).partition("Who has asked trees")[2])
     assert re.search(r"h3\s+2\s+43\s+\d", told)
+
+
+def test_an_offer_on_shares_says_who_asks_where_it_is_computed_and_who_is_told(opened: Open) -> None:
+    parties = opened.federation.cloud.parties
+    manifest = asked_job(parties, document(parties, **STUDY), "h2", records=3)
+    mh = hashlib.sha256(manifest.canonical()).hexdigest()
+    address = Address(MessageType.JOB_OFFER, manifest.job, mh, 0, 0, CLOUD, AgentId("h1"))
+    offer = seal(parties.identities[CLOUD], address, Chain(), JobOffer(manifest=manifest))
+    entry = JobEntry(
+        job=manifest.job,
+        mh=mh,
+        study=manifest.study,
+        question=manifest.question,
+        offer=offer.raw,
+        status=JobStatus.DECLINED,
+        phase="declined",
+        tally=Tally(),
+    )
+    with Journal.open(opened.folder) as journal, journal.transaction():
+        journal.put_job(entry)
+    told = opened.browser.get(f"/house/jobs/{manifest.job}")
+    assert "h2 asks, by its own signed wish, the shared tree of job abababab about 3 of its records." in told
+    assert "It computes on shares of records at h1, h2, h3." in told
+    assert "The result is told to h2 alone." in told
 
 
 def test_pages_of_two_hospitals_on_one_machine_share_a_browser(opened: Open) -> None:
