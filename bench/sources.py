@@ -121,6 +121,7 @@ def _measure(name: str, place: str, words: str, folder: Path, *part: str) -> tup
         told["peak_bytes"] - told["idle_bytes"],
         told["fetched_bytes"],
     )
+    print(figure, file=sys.stderr, flush=True)  # the whole takes half an hour and more
     return figure, told["cells"]
 
 
