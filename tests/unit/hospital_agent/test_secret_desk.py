@@ -7,12 +7,20 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from hospital_agent.local_api import secret_desk
+from hospital_agent.local_api.problems import RefusedError
 from hospital_agent.local_api.secret_desk import Outcome, SecretDesk
+from hospital_agent.models import Answers
 from hospital_agent.models.questions import Question, Questions
+from shared.errors import ErrorCode, PeerError, TemporaryError
+from shared.tree.schema import Attribute, Schema
+
+SCHEMA = Schema.create([Attribute("sex", ("f", "m"), treat_as="equality")], "ill", ["no", "yes"])
 
 
 class Job:
@@ -53,3 +61,41 @@ def test_one_too_many_is_told_at_once_that_the_job_runs(
         waiting.join()
     assert [question.answers for question in waited if question is not None] == [("ill",)]
     assert desk.look(asked.id, 30.0) == waited[0]
+
+
+def answers() -> Answers:
+    """What a desk looks at of a model."""
+    model = SimpleNamespace(id="ab" * 16, manifest=SimpleNamespace(study="s"))
+    parts: dict[str, Any] = {"schema": SCHEMA, "model": model, "names": frozenset({"sex"})}
+    return cast(Answers, SimpleNamespace(**parts))
+
+
+def test_a_question_whose_offer_came_does_not_hang_on_the_clouds_answer(tmp_path: Path) -> None:
+    questions, job = Questions(tmp_path, time.time), Job()
+
+    def lost(question: Question) -> str:
+        assert questions.claim(question.id, "cd" * 16) is not None  # as the daemon does with the offer
+        raise TemporaryError("no answer within 20 s")
+
+    asked = SecretDesk(questions, lost, job.outcome).ask(answers(), [{"sex": "f"}], caller="ward")
+    assert (asked.state, asked.job, asked.rows) == ("running", "cd" * 16, (("f",),))
+    job.ended.set()
+    done = SecretDesk(questions, lost, job.outcome).look(asked.id)
+    assert done is not None
+    assert (done.state, done.answers, done.rows) == ("done", ("ill",), ())
+
+
+def test_a_refusal_says_what_allows_it_and_keeps_no_record(tmp_path: Path) -> None:
+    questions = Questions(tmp_path, time.time)
+
+    def refused(_question: Question) -> str:
+        raise PeerError(ErrorCode.POLICY_PROFILE, "no more today")
+
+    def unreachable(_question: Question) -> str:
+        raise TemporaryError("no way")
+
+    for start, status in ((refused, 409), (unreachable, 503)):
+        with pytest.raises(RefusedError) as found:
+            SecretDesk(questions, start, Job().outcome).ask(answers(), [{"sex": "f"}], caller="ward")
+        assert found.value.status == status
+    assert [(one.state, one.rows) for one in questions.all()] == [("failed", ())] * 2
