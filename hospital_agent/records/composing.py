@@ -50,6 +50,15 @@ def input_names(settings: DataSettings) -> set[str]:
     return set() if settings.contract is None else {one.name for one in settings.contract.inputs}
 
 
+def why_absent(settings: DataSettings, name: str, names: Sequence[str]) -> str:
+    """Of which columns an attribute would be made here, if they were there; nothing of one that has its own column."""
+    derivation = None if settings.contract is None else derivation_of(settings.contract, name)
+    if derivation is None:
+        return ""
+    absent = ", ".join(source for source in derivation.columns if source not in names)
+    return f"It is made of several columns, and {absent} is not here. "
+
+
 def with_open_class(settings: DataSettings) -> DataSettings:
     """For records whose class nobody knows yet: it is not derived, whatever its columns hold."""
     contract = settings.contract

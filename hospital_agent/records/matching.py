@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hospital_agent.records.composing import composed, input_names
+from hospital_agent.records.composing import composed, input_names, why_absent
 from hospital_agent.records.contracted import study_names, through_contract
 from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.source import DataSettings
@@ -84,13 +84,14 @@ def match_columns(table: Table, schema: Schema, settings: DataSettings) -> Match
         return Match((*_by_position(table, rest, wanted, is_dropping=bool(dropped)), target), ())
     missing = [name for name in wanted if name not in by_name]
     if missing:
+        why = why_absent(settings, missing[0], names)
         left_out = study_names([c.name for c in table.columns if c.position in dropped], settings)
         raise InputError(
             f"the study's attribute {missing[0]!r} has no column here ({len(missing)} missing in all).",
             where=table.where,
             remedy="Take that column out of drop: the study uses it."
             if missing[0] in left_out
-            else "Add the column, or map an existing one to that name with rename.",
+            else f"{why}Add the column, or map an existing one to that name with rename.",
         )
     used = {*wanted, *input_names(settings)} - {*made}
     ignored = tuple(name for name in names if name not in used)

@@ -13,7 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from hospital_agent.records.composing import input_names
+from hospital_agent.records.composing import input_names, why_absent
 from hospital_agent.records.contracted import study_names
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_composing import composed_there
@@ -65,7 +65,8 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
         raise InputError(
             f"the study's attribute {missing[0]!r} has no column here ({len(missing)} missing in all).",
             where=place(settings),
-            remedy="Add the column, or map an existing one to that name with rename.",
+            remedy=f"{why_absent(settings, missing[0], names)}Add the column, or map an existing one to that name with "
+            "rename.",
         )
     columns = tuple(made[name] if name in made else rows[actual[name]] for name in wanted)
     for attribute, column in zip(schema.attributes, columns, strict=True):
