@@ -295,3 +295,15 @@ def test_figures_go_out_once_though_the_agent_dies_before_they_do(
     world.federation.wait(job, HOSPITALS)
     (found,) = world.told(job)["evaluations"]
     assert (found["state"], set(found["sent"])) == ("published", set(HOSPITALS))
+
+
+@pytest.mark.long
+def test_postgresql_keeps_them_alike(tmp_path: Path, postgres_url: str) -> None:
+    with local_federation(tmp_path / "federation", HOSPITALS, postgres_url) as federation:
+        for start, name in enumerate(HOSPITALS):
+            federation.hospitals[name].configure(write_rows(tmp_path / f"{name}.csv", ROWS[start::3]))
+        federation.cloud.study(SCHEMA, name="clinic", quality=PUBLISHED)
+        job = finished(federation, "clinic", max_depth=1)
+        found = federation.cloud.people.get(f"/v1/jobs/{job}/evaluation").json()["importance"]
+    assert found["state"] == "published"
+    assert [share["gini"] for share in found["document"]["shares"]] == [100]
