@@ -16,6 +16,7 @@ from privet.__main__ import run
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
+from shared.tree.model import Split, Tree
 from tests.support.derived import COLUMNS, DOCUMENT, SCHEMA
 from tests.support.federation import OPEN_POLICY, local_federation
 
@@ -30,7 +31,7 @@ pytestmark = [
 def records() -> list[tuple[dict[str, str], tuple[int, ...]]]:
     """Fields, and their codes made with floats and plain Python, which for these fields are exact enough."""
     draw = random.Random(48)
-    found = []
+    found: list[tuple[dict[str, str], tuple[int, ...]]] = []
     for _ in range(180):
         kilos, metres = draw.randrange(50, 110), draw.choice([1.5, 1.6, 1.75, 1.8])
         first, stay = draw.randrange(1, 10), draw.randrange(0, 15)
@@ -101,9 +102,9 @@ def test_one_tree_of_columns_that_nobody_has(tmp_path: Path, capsys: pytest.Capt
         assert leaves == [label_of(expected, made) for _, made in rows[:20]]
 
 
-def label_of(tree: Any, codes: tuple[int, ...]) -> str:
+def label_of(tree: Tree, codes: tuple[int, ...]) -> str:
     """The class at the end of the walk by codes."""
     node = tree.root
-    while hasattr(node, "kids"):
+    while isinstance(node, Split):
         node = node.kids[codes[node.attribute]]
     return SCHEMA.classes[node.label]

@@ -62,7 +62,7 @@ MADE = [made for _, made in ROWS]
 def codes() -> list[tuple[int, ...]]:
     """What the rows are in the schema, the class last, by the values of MADE alone."""
     order = [SCHEMA.attributes[0], SCHEMA.attributes[1], SCHEMA.attributes[3]]
-    found = []
+    found: list[tuple[int, ...]] = []
     for fields, made in ROWS:
         bmi, stay, ill = (one.code_of(text) for one, text in zip(order, made, strict=False))
         sex = SCHEMA.attributes[2].code_of("m" if fields[8] == "male" else fields[8])

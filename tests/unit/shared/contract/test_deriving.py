@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contract.asking import record_reader
+from shared.contract.asking import Value, record_reader
 from shared.contract.deriving import date_in, maker_of
 from shared.contract.fhir_checking import check_mapping, draft_mapping
 from shared.contract.files import contract_of
@@ -91,7 +91,7 @@ def test_records_that_a_tree_is_asked_about() -> None:
         asked = read(dict(zip(COLUMNS, fields, strict=True)))
         assert [asked[name] for name in ("bmi", "stay", "ill")] == made[:3]
         assert set(asked) == {"bmi", "stay", "ill", "sex"}
-    plain = {"weight": 70, "Groesse": 1.75, "sex": "male", "fever": True, "cough": None}
+    plain: dict[str, Value] = {"weight": 70, "Groesse": 1.75, "sex": "male", "fever": True, "cough": None}
     assert read(plain) == {"bmi": "22.9", "ill": "yes", "sex": "m"}
     assert read({"bmi": 22.9, "weight": 70}) == {"bmi": "22.9"}
     assert record_reader(CONTRACT, {"weight": "[lb_av]"})({"weight": "154.3", "height": "1.75"}) == {
@@ -140,7 +140,12 @@ def test_a_mapping_of_resources_may_name_what_attributes_are_made_of() -> None:
     with pytest.raises(InputError, match="no value of that column, which has no, yes"):
         check_mapping(FhirMapping(name="derived", attributes=[fever]), SCHEMA, CONTRACT)
     derive = record_reader(CONTRACT, {"weight": "[lb_av]"}).derive
-    mapped = {"weight": Decimal("70.0"), "height": Decimal("1.75"), "fever": "yes", "sex": "f"}
+    mapped: dict[str, Value] = {
+        "weight": Decimal("70.0"),
+        "height": Decimal("1.75"),
+        "fever": "yes",
+        "sex": "f",
+    }
     assert derive(mapped) == {"sex": "f", "bmi": "22.9"}
 
 
