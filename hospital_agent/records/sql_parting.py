@@ -85,7 +85,9 @@ def _probed(rows: Any, key: bytes) -> bytes:
     except Exception as error:
         if not is_engine_error(error):
             raise
-        raise MustCopyError(f"the database has no SHA-256 of its own ({type(error).__name__})") from None
+        raise MustCopyError(
+            f"the database does not work out the SHA-256 by which the job parts records ({type(error).__name__})"
+        ) from None
     return bytes(tags[0]) if tags else b""
 
 
@@ -237,7 +239,8 @@ def _numbered(records: SqlRecords, listed: Sequence[int], numbers: Sequence[Any]
     lines = (*records.values, records.labels)
     coded = records.rows.select(
         **{
-            f"c{index}": code_of(conditions, range(len(conditions))) for index, conditions in enumerate(lines)
+            f"c{index}": code_of(conditions, range(len(conditions))).cast("int16")
+            for index, conditions in enumerate(lines)
         },
         **{f"n{index}": number for index, number in enumerate(numbers)},
     )

@@ -19,7 +19,7 @@ from hospital_agent.records.derived_source import DerivedSource
 from hospital_agent.records.matching import CodedRecords
 from hospital_agent.records.selecting import Selector
 from hospital_agent.records.snapshot import CodedSnapshot
-from hospital_agent.records.sql_hashing import engine_hash
+from hospital_agent.records.sql_hashing import engine_hash, url_with_key
 from hospital_agent.records.sql_source import SqlSnapshot
 from shared.crypto.parting import pads
 from shared.errors import InputError
@@ -332,5 +332,20 @@ def test_an_engine_that_hashes_otherwise_or_not_at_all_is_not_believed(
     ):
         monkeypatch.setattr(sql_parting, "engine_hash", broken)
         frozen = DerivedSource(duck, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
+        assert says in frozen.notes[-1]
+        assert bag(frozen) == bag(expected)
+
+
+def test_connections_that_take_no_settings_or_drop_them_are_no_failure(
+    postgres: DataSettings, in_file: DataSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As behind a pooler."""
+    expected = DerivedSource(in_file, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
+    for broken, says in (
+        (lambda url, key: url_with_key(url, key).replace("privet.", "privet"), "takes no settings"),
+        (lambda url, key: url, "does not work out the SHA-256"),
+    ):
+        monkeypatch.setattr(sql_parting, "url_with_key", broken)
+        frozen = DerivedSource(postgres, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
         assert says in frozen.notes[-1]
         assert bag(frozen) == bag(expected)
