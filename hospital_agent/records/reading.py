@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 Found = str | int | bool | None
 
@@ -35,7 +35,7 @@ class Finding:
         elif self.found is None:
             shown = text("common.none")
         name = f"reading.subject.{self.subject.replace(' ', '_')}"
-        told = f"{text(name) if name in texts() else self.subject}: {shown}"
+        told = f"{text(name) if has_text(name) else self.subject}: {shown}"
         if self.why:
             told = f"{told}: {self.why}"
         return text("reading.with_setting", told=told, setting=self.setting) if self.setting else told

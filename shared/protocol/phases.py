@@ -5,10 +5,10 @@ A part that a later version names, and this one does not know, is told as it is 
 
 from __future__ import annotations
 
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 
 def phase_in_words(phase: str) -> str:
     """What is done in a phase. Args: phase: `shared.wire.secret.Progress.phase`."""
     name = f"phase.{phase.replace(' ', '_')}"
-    return text(name) if name in texts() else phase
+    return text(name) if has_text(name) else phase

@@ -14,7 +14,7 @@ from typing import Any
 from shared.protocol.job import Job
 from shared.protocol.stages import has_enough_partials, may_shrink
 from shared.protocol.states import AgentState, CloudState
-from shared.texts import text, texts
+from shared.texts import has_text, text
 from shared.wire.manifest import Manifest
 
 
@@ -149,7 +149,7 @@ def of_person(manifest: Manifest, since: int) -> Waiting:
 def of_receipt(kind: str, since: int) -> Waiting:
     """An own message that the cloud has not answered. Args: kind: of a message, as `MessageType` names it."""
     name = f"waiting.message.{kind}"
-    message = text(name) if name in texts() else kind.replace("_", " ")
+    message = text(name) if has_text(name) else kind.replace("_", " ")
     what = text("waiting.what.receipt", message=message)
     return Waiting((the_cloud(),), what, since, None, text("waiting.then.receipt"))
 

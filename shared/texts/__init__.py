@@ -2,31 +2,74 @@
 
 A sentence is named by its table and key, `"cloud.sign_in.title"`, and may have places to fill: `"{count} hospitals"`.
 A name that does not exist, and a place that nobody fills, is a bug and raises; a test reads all code and every
-template for both. The file is read when the first sentence is asked for, once: starting a command costs nothing.
+template for both. The file is parsed table by table, when one is asked for: a command pays for what it says.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
 _LANGUAGE: Final = "english.toml"
 """Another language is another file of the same names (ADR 0036)."""
+_HEAD: Final = re.compile(r"^\[([a-zA-Z0-9_.-]+)\]$", re.MULTILINE)
+
+
+class _Book:
+    """The file, and what was read of it. `tables`: the source of each table by its name."""
+
+    def __init__(self) -> None:
+        from importlib.resources import files  # most commands show no sentence before they know what to do
+
+        source = files("shared.texts").joinpath(_LANGUAGE).read_text("utf-8")
+        _, *parts = _HEAD.split(source)
+        self.tables: dict[str, str] = dict(zip(parts[::2], parts[1::2], strict=True))
+        self.read: dict[str, str] = {}
+
+    def find(self, name: str) -> str:
+        """A sentence. Raises: KeyError: there is none of that name."""
+        if name not in self.read:
+            table = name.rpartition(".")[0]
+            while table and table not in self.tables:
+                table = table.rpartition(".")[0]
+            self.open(table)
+        return self.read[name]
+
+    def open(self, table: str) -> None:
+        """Read a table. Raises: KeyError: there is none of that name."""
+        import tomllib
+
+        self.read.update(_flat(tomllib.loads(self.tables[table]), f"{table}."))
+
+
+@lru_cache(maxsize=1)
+def _book() -> _Book:
+    return _Book()
 
 
 @lru_cache(maxsize=1)
 def texts() -> Mapping[str, str]:
     """All sentences by name, with their places open."""
-    import tomllib  # most commands show no sentence before they know what to do
-    from importlib.resources import files
-
-    return dict(_flat(tomllib.loads(files("shared.texts").joinpath(_LANGUAGE).read_text("utf-8")), ""))
+    book = _book()
+    for table in book.tables:
+        book.open(table)
+    return book.read
 
 
 def text(name: str, /, **places: object) -> str:
     """One sentence with its places filled. Raises: KeyError: there is no such name, or a place is left open."""
-    return texts()[name].format(**places)
+    return _book().find(name).format(**places)
+
+
+def has_text(name: str) -> bool:
+    """Whether there is a sentence of that name; for names that are put together of what others sent."""
+    try:
+        _book().find(name)
+    except KeyError:
+        return False
+    return True
 
 
 class Named(Mapping[str, str]):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ from cloud_service.api.problems import TITLES
 from cloud_service.service.permissions import Permission, Role
 from shared.errors import ErrorCode, JobCode
 from shared.protocol.states import CloudState
-from shared.texts import text, texts
+from shared.texts import has_text, text, texts
 
 ROOT = Path(__file__).resolve().parents[4]
 ROOMS = (ROOT / "shared" / "web", ROOT / "cloud_service" / "pages", ROOT / "hospital_agent" / "pages")
@@ -212,6 +215,30 @@ def test_every_state_role_and_code_has_its_words() -> None:
         assert text(f"cloud.permission.{permission.replace(':', '_')}")
     for code in [*ErrorCode, *JobCode, *TITLES]:
         assert text(f"cloud.code.{code}")
+
+
+def test_tables_that_are_read_one_by_one_are_those_of_the_file() -> None:
+    whole = tomllib.loads(files("shared.texts").joinpath("english.toml").read_text("utf-8"))
+    found = dict(texts())
+    assert found
+    for name, said in flat(whole):
+        assert found.pop(name) == said
+    assert found == {}
+
+
+def flat(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        yield from flat(value, f"{before}{key}.") if isinstance(value, dict) else [(f"{before}{key}", value)]
+
+
+def test_what_is_not_there_is_told() -> None:
+    assert has_text("waiting.here")
+    assert not has_text("waiting.nowhere")
+    assert not has_text("nowhere.at.all")
+    with pytest.raises(KeyError):
+        text("nowhere.at.all")
+    with pytest.raises(KeyError, match="n"):
+        text("study.depth")
 
 
 def test_texts_have_no_open_places_by_accident() -> None:
