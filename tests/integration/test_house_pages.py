@@ -6,6 +6,7 @@ import hashlib
 import html
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -15,12 +16,16 @@ from typing import Any
 import httpx
 import pytest
 
+from hospital_agent.commands.predicting import open_shelf
+from hospital_agent.commands.serving_desk import desk_in
 from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal, Tally, studies
 from hospital_agent.journal.contact import note_silence
+from hospital_agent.models.windows import begin_of, week_of
 from hospital_agent.pages import jobs, messages
 from hospital_agent.pages.leaving import steps_of
 from hospital_agent.people.stewards import Stewards
+from hospital_agent.settings import load_settings
 from shared.ids import CLOUD, AgentId
 from shared.protocol.envelopes import Address, Chain, seal
 from shared.web.rendering import HEADERS, asset
@@ -354,6 +359,23 @@ def test_an_offer_on_shares_says_who_asks_where_it_is_computed_and_who_is_told(o
     assert "h2 asks, by its own signed wish, the shared tree of job abababab about 3 of its records." in told
     assert "It computes on shares of records at h1, h2, h3." in told
     assert "The result is told to h2 alone." in told
+
+
+def test_a_models_page_tells_week_by_week_whether_patients_are_alike(opened: Open, tmp_path: Path) -> None:
+    folder = tmp_path / "agent"
+    shutil.copytree(opened.folder, folder)
+    desk = desk_in(folder, open_shelf(folder), load_settings(folder).local)
+    monday = begin_of(week_of(1_796_000_000))
+    for moment in (monday - 5, monday + 5):
+        desk.clock = lambda moment=moment: float(moment)
+        desk.ask(opened.job, [PATIENT] * 30, caller="ward")
+    assert desk.counters is not None
+    desk.counters.flush()
+    with serving_pages(folder) as url, Browser(url) as browser:
+        told = re.sub(
+            r"<[^>]+>", " ", browser.get(f"/house/models/{opened.job}").partition("Week by week")[2]
+        )
+    assert re.search(r"2026-11-30 00:00 UTC\s+30\s+too few records", told), told[:300]
 
 
 def test_pages_of_two_hospitals_on_one_machine_share_a_browser(opened: Open) -> None:
