@@ -93,7 +93,7 @@ def test_the_same_findings_of_the_same_rows(tmp_path: Path, floor: int) -> None:
 @pytest.mark.parametrize(
     "file",
     [
-        "heart-disease/processed.hungarian.data",
+        pytest.param("heart-disease/processed.hungarian.data", marks=pytest.mark.long),
         pytest.param("breast-cancer-wisconsin-original/breast-cancer-wisconsin.data", marks=pytest.mark.long),
         pytest.param("adult/adult.data", marks=pytest.mark.long),
         pytest.param("mushroom/agaricus-lepiota.data", marks=pytest.mark.long),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from shared.contract.schema import schema_of_contract
 from shared.contract.statements import drafts_of, statements_of
 from shared.errors import InputError
 from shared.protocol.contract_words import contract_words
-from shared.wire.contract import DataContract
+from shared.wire.contract import DataContract, Derivations
 from shared.wire.contract_derived import Product
 from shared.wire.fhir_mapping import FhirMapping, MappedAttribute
 from tests.support.derived import COLUMNS, CONTRACT, DOCUMENT, MADE, ROWS, SCHEMA
@@ -175,3 +176,11 @@ def one_more(contract: DataContract) -> DataContract:
 
 def test_the_schema_says_nothing_of_how_values_are_made() -> None:
     assert "weight" not in str(schema_of_contract(CONTRACT).to_json())
+
+
+def test_the_guide_shows_an_agreement_that_holds() -> None:
+    guide = (Path(__file__).parents[4] / "docs" / "guides" / "data-contract.md").read_text(encoding="utf-8")
+    agreed = Derivations.model_validate_json(guide.split("```json\n")[1].split("```")[0])
+    assert [one.kind for one in agreed.derived] == ["combination", "any", "days", "product"]
+    read = {one.name for one in agreed.inputs}
+    assert all(read >= {*one.columns} for one in agreed.derived)
