@@ -22,11 +22,11 @@ from shared.contract.deriving import derivation_of
 from shared.contract.reading import BrokenRuleError, Rule
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.numbers import UnknownValueError
 from shared.wire.contract import ContractAttribute, ContractClass, DataContract, owners_of
 
 _ABSENT_TOLD: Final = 20
-_MAP: Final = "Map one with rename in [data], or have the contract list this hospital's name of it (columns)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,11 @@ class Fault:
     @property
     def text(self) -> str:
         """For people."""
-        texts = "1 text" if self.texts == 1 else f"{self.texts} different texts"
-        count = f" ({texts}, first at {self.first})" if self.texts else ""
-        return f"{self.column}: {self.rule.value}: {self.says}{count}. {self.remedy}"
+        told = f"{self.column}: {self.rule.value}: {self.says}"
+        if self.texts:
+            name = "data_check.one_text" if self.texts == 1 else "data_check.texts"
+            told = text(name, told=told, n=self.texts, first=self.first)
+        return f"{told}. {self.remedy}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def check_table(table: Table, contract: DataContract, settings: DataSettings) ->
         return Check(tuple(lost), ())
     matched = match_columns(table, schema, settings)
     faults: list[Fault] = []
-    notes = [f"columns that the study does not use: {', '.join(matched.ignored)}"] if matched.ignored else []
+    notes = [text("data_check.ignored", names=", ".join(matched.ignored))] if matched.ignored else []
     for owner, column in zip(owners_of(contract), matched.columns, strict=True):
         found, seen = _read_all(table, column, owner, settings)
         faults += found
@@ -101,15 +103,16 @@ def _lost_columns(table: Table, contract: DataContract, settings: DataSettings) 
     target = contract.class_.name
     if settings.class_column is None and target not in names and not is_derived(settings, target, names):
         lost.append(target)
-    return [Fault(name, Rule.COLUMN, _why_lost(name, contract, names), _MAP) for name in lost]
+    remedy = text("data_check.map")
+    return [Fault(name, Rule.COLUMN, _why_lost(name, contract, names), remedy) for name in lost]
 
 
 def _why_lost(name: str, contract: DataContract, names: Sequence[str]) -> str:
     derivation = derivation_of(contract, name)
     if derivation is None:
-        return "no column of the records is it"
+        return text("data_check.no_column")
     absent = ", ".join(source for source in derivation.columns if source not in names)
-    return f"it is made of several columns, and no column of the records is {absent}"
+    return text("data_check.made_of_several", names=absent)
 
 
 def _read_all(
@@ -119,8 +122,8 @@ def _read_all(
     read = owner_reader(owner, settings)
     seen: set[str] = set()
 
-    def note(text: str) -> int:
-        seen.add(read(text))
+    def note(given: str) -> int:
+        seen.add(read(given))
         return 0
 
     reader: Callable[[str], int] = note
@@ -128,9 +131,9 @@ def _read_all(
         reader = reader_of(column.decimal_mark, note, owner.name)
     broken: dict[Rule, list[int]] = {}
     reasons: dict[Rule, UnknownValueError] = {}
-    for index, text in enumerate(column.values):
+    for index, given in enumerate(column.values):
         try:
-            reader(text)
+            reader(given)
         except UnknownValueError as error:
             rule = error.rule if isinstance(error, BrokenRuleError) else Rule.NO_NUMBER
             broken.setdefault(rule, []).append(index)
@@ -153,4 +156,4 @@ def _absent(owner: ContractAttribute | ContractClass, seen: set[str]) -> Iterato
     lost = [entry.value for entry in owner.values if entry.value not in seen]
     if lost:
         named = ", ".join(lost[:_ABSENT_TOLD]) + (", ..." if len(lost) > _ABSENT_TOLD else "")
-        yield f"{owner.name}: values that do not occur here and count as zero: {named}"
+        yield text("data_check.absent", name=owner.name, values=named)

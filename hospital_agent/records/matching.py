@@ -19,6 +19,7 @@ from hospital_agent.records.decimal_marks import reader_of
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.table import Column, Table, refuse_duplicate_names
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.numbers import UnknownValueError
 from shared.tree.schema import Attribute, Schema
 
@@ -145,9 +146,9 @@ def _code_table(
     codes = np.zeros(len(column.values), dtype=dtype)
     unknown: list[int] = []
     reason: UnknownValueError | None = None
-    for index, text in enumerate(column.values):
+    for index, given in enumerate(column.values):
         try:
-            codes[index] = read(text)
+            codes[index] = read(given)
         except UnknownValueError as error:
             unknown.append(index)
             reason = reason or error
@@ -171,7 +172,7 @@ def _reason_text(reason: UnknownValueError) -> str:
 def _notes(table: Table, match: Match) -> tuple[str, ...]:
     notes = []
     if match.ignored:
-        notes.append(f"columns that the study does not use: {', '.join(match.ignored)}")
+        notes.append(text("data_check.ignored", names=", ".join(match.ignored)))
     if len(match.columns[-1].values) == 1:
-        notes.append("only one class occurs in these records")
+        notes.append(text("data_check.one_class"))
     return tuple(notes)

@@ -16,6 +16,7 @@ from hospital_agent.records.sql_number_checks import check_numbers
 from hospital_agent.records.sql_numbers import MustCopyError
 from hospital_agent.records.sql_values import Spellings, SqlColumns, text_of
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.numbers import UnknownValueError
 from shared.tree.schema import Schema
 
@@ -60,14 +61,14 @@ def without_rows(settings: DataSettings) -> InputError:
 
 def notes_of(columns: SqlColumns, of_class: Spellings) -> tuple[str, ...]:
     """What the hospital should know."""
-    single = ["only one class occurs in these records"] if sum(map(bool, of_class)) == 1 else []
+    single = [text("data_check.one_class")] if sum(map(bool, of_class)) == 1 else []
     return (*ignored_columns(columns), *single)
 
 
 def ignored_columns(columns: SqlColumns) -> tuple[str, ...]:
     """A note on the columns that the study leaves out, if there are any."""
     names = ", ".join(columns.ignored)
-    return (f"columns that the study does not use: {names}",) if names else ()
+    return (text("data_check.ignored", names=names),) if names else ()
 
 
 def _spellings(
@@ -76,9 +77,9 @@ def _spellings(
     found: list[list[str | None]] = [[] for _ in range(size)]
     unknown = 0
     texts = rows.select(text=text_of(column)).distinct().limit(_MAX_DISTINCT).to_pyarrow()["text"].to_pylist()
-    for text in texts:
+    for one in texts:
         try:
-            found[read(clean(text, settings))].append(text)
+            found[read(clean(one, settings))].append(one)
         except UnknownValueError:
             unknown += 1
     if len(texts) == _MAX_DISTINCT and not unknown and settings.contract is not None:
