@@ -26,6 +26,8 @@ from shared.wire.tally import SelectionSpec
 KEY_BYTES: Final = 32
 _LABEL: Final = b"privet-selection"
 _DIGEST_BYTES: Final = 8
+_KEY_MARK: Final = b"key"
+"""The text of no record and of no patient."""
 _RUN_ROWS: Final = 1 << 16
 """Rows of which Python's own numbers, which take far more room than an array's, are held at once."""
 
@@ -81,6 +83,11 @@ class Selector:
     def engine_key(self) -> bytes:
         """The key by which an engine parts rows as `places` does, for HMAC-SHA-256; good for this seed alone."""
         return parting.parting_key(self.secret, bytes.fromhex(self.spec.seed), self.spec.parts)
+
+    @property
+    def key_mark(self) -> str:
+        """Tells two keys of `engine_key` apart and nothing of either, 16 hex digits."""
+        return f"{parting.place_of(self.engine_key(), _KEY_MARK, 1 << 64):016x}"
 
     def _place(self) -> Callable[[bytes], int]:
         parts = self.spec.parts

@@ -164,7 +164,13 @@ class SqlSource:
                 "the note of the frozen records is gone or altered.", where=path.name, remedy=_REMEDY
             )
         noted: dict[str, Any] = json.loads(document)
-        if noted["schema"] != schema_sha256(schema) or not _is_of(self.selector, noted):
+        if not _is_of(self.selector, noted):
+            raise InputError(
+                "the frozen records are another part of this hospital's, or parted by another key.",
+                where=path.name,
+                remedy=_REMEDY,
+            )
+        if noted["schema"] != schema_sha256(schema):
             raise InputError("the frozen records are of another study.", where=path.name, remedy=_REMEDY)
         marks = tuple(noted["fingerprint"])
         return SqlSnapshot(
@@ -185,14 +191,18 @@ class SqlSource:
 
 def _selected(selector: Selector, rows: int) -> dict[str, Any]:
     """What is noted of the part that was taken, in which there are so many rows."""
-    return {"selection": selector.spec.model_dump(mode="json"), "rows": rows}
+    return _division(selector) | {"rows": rows}
+
+
+def _division(selector: Selector) -> dict[str, Any]:
+    return {"selection": selector.spec.model_dump(mode="json"), "key": selector.key_mark}
 
 
 def _is_of(selector: Selector | None, noted: dict[str, Any]) -> bool:
-    """Whether what was noted is of this part, or of all records."""
-    return bool(
-        noted.get("selection") == (None if selector is None else selector.spec.model_dump(mode="json"))
-    )
+    """Whether what was noted is of this part, under this hospital's key, or of all records."""
+    if selector is None:
+        return "selection" not in noted
+    return _division(selector).items() <= noted.items()
 
 
 def _is_measured(schema: Schema) -> bool:

@@ -313,8 +313,9 @@ def test_a_part_that_changed_and_a_side_with_too_few_are_refused(tmp_path: Path)
     with pytest.raises(InputError, match="too few on one side"):
         DerivedSource(data, tmp_path / "kept", selector(least=200)).freeze(SCHEMA, bytes(16))
     frozen = DerivedSource(data, tmp_path / "kept", selector()).freeze(SCHEMA, bytes(16))
-    with pytest.raises(InputError, match="of another study"):
-        DerivedSource(data, tmp_path / "kept", selector(1)).reopen(SCHEMA, frozen.sha256)
+    for other in (selector(1), replace(selector(), secret=bytes(32)), None):
+        with pytest.raises(InputError, match="another part of this hospital's, or parted by another key"):
+            DerivedSource(data, tmp_path / "kept", other).reopen(SCHEMA, frozen.sha256)
     with duckdb.connect(str(database)) as connection:
         connection.execute("UPDATE ward SET patient = 'p-999'")
     with pytest.raises(InputError, match="the records changed since they were frozen"):
