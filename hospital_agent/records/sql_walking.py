@@ -10,7 +10,7 @@ copy: both are left to `walking` (`MustCopyError`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from functools import reduce
@@ -65,7 +65,7 @@ def count_ends(tree: Tree, schema: Schema, settings: DataSettings, selector: Sel
         counted = walked.group_by(
             place=ends, label=code_of(records.labels, range(len(records.labels)))
         ).aggregate(records=lambda table: table.count())
-        with _queries_apart():
+        with nullcontext() if walked is records.rows else _queries_apart():
             found = counted.to_pyarrow()
     if found.num_rows and min(found["label"].to_pylist()) < 0:
         raise InputError(
