@@ -27,6 +27,7 @@ from hospital_agent.models.predictions_log import PredictionsLog
 from hospital_agent.models.questions import Question
 from hospital_agent.models.watching import Watch
 from shared.errors import InputError
+from shared.texts import text
 from shared.tree.answering import Answer
 
 _STATES_SECONDS: Final = 10.0
@@ -373,10 +374,7 @@ class Desk:
         state = self._states[1].get(study)
         if state not in ("withdrawn", "declined"):
             return {}
-        return {
-            "caution": f"This hospital has {state} its approval of study {study}; its models are kept as they were "
-            "and will not be improved. Ask who answers for the study before you go on using them."
-        }
+        return {"caution": text(f"held.{state}", study=study)}
 
 
 def _key(key: str | None, records: Sequence[Record]) -> bytes:

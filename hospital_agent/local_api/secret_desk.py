@@ -16,6 +16,7 @@ from hospital_agent.local_api.problems import RefusedError
 from hospital_agent.models import Answers, Record
 from hospital_agent.models.questions import Question, Questions
 from shared.errors import InputError, PeerError, TemporaryError
+from shared.texts import text
 from shared.tree.answering import answer_document
 from shared.tree.prediction import Prediction, Value, value_code, value_number
 from shared.tree.schema import Attribute
@@ -24,7 +25,6 @@ MOST_WAIT_SECONDS: Final = 60.0
 _LOOK_SECONDS: Final = 0.2
 _MOST_WAITING: Final = 16
 """Who waits holds a thread of the server, which has 40; whoever comes then is told at once that the job still runs."""
-_NO_PATH: Final = "The tree stays shared among the compute parties, so that nobody knows a path."
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,8 @@ def question_document(question: Question, head: Mapping[str, Any]) -> dict[str, 
 
 def _answer(label: str) -> dict[str, Any]:
     document = answer_document(Prediction(label, ()))
-    return document | {"path": "", "explanation": f"{label}. {_NO_PATH}", "note": _NO_PATH}
+    note = text("held.no_path")
+    return document | {"path": "", "explanation": f"{label}. {note}", "note": note}
 
 
 def _row(

@@ -16,6 +16,7 @@ from shared.crypto import certificates
 from shared.errors import InputError
 from shared.protocol.envelopes import reseal, verify
 from shared.protocol.participation import schema_of
+from shared.texts import text
 from shared.tree.binary_tests import read_test
 from shared.tree.model import Leaf, Node, Split, Tree, counts_members, read_counts
 from shared.tree.schema import Schema
@@ -84,27 +85,27 @@ class Model:
     @property
     def told(self) -> str:
         """What became of the tree, in a few words."""
-        return "the tree is here" if self.tree is not None else self._absence
+        return text("held.here") if self.tree is not None else self._absence
 
     @property
     def _absence(self) -> str:
         secret = self.manifest.secret
         if secret is not None and secret.purpose == "predict":
-            return "this job gave classes to the hospitals that asked, no tree"
+            return text("held.predicted")
         if secret is not None and secret.result == "shared":
-            return "the tree stays shared among the compute parties, no hospital sees it"
-        return "the tree was opened to other hospitals"
+            return text("held.shared")
+        return text("held.others")
 
     @property
     def _who_has_it(self) -> str:
         secret = self.manifest.secret
         if secret is None:
-            return "Restore the model from a backup."
+            return text("held.restore")
         if secret.result == "open" and secret.purpose == "train":
-            return f"Ask at {', '.join(secret.result_parties or [])}."
+            return text("held.ask_at", hospitals=", ".join(secret.result_parties or []))
         job = secret.model or self.id
         parties = ", ".join(secret.compute_parties)
-        return f"A job asks the tree where it is, at {parties}: privet cloud job create --mode gain-ratio --ask {job}."
+        return text("held.ask_by_job", parties=parties, job=job)
 
     def canonical(self) -> bytes:
         """What the agent signs."""
@@ -150,8 +151,8 @@ class Model:
         """
         if hashlib.sha256(self.manifest.canonical()).hexdigest() != self.mh or not self.statements:
             raise ValueError("mh")
-        for statement, text in zip(self.statements, self.certificates, strict=True):
-            certificate = certificates.verify(decode_base64url(text, what="certificate"), root)
+        for statement, der in zip(self.statements, self.certificates, strict=True):
+            certificate = certificates.verify(decode_base64url(der, what="certificate"), root)
             verify(reseal(statement), certificate.public_key)
             envelope = statement.envelope
             if (envelope.sender, envelope.mh, envelope.body["state"]) != (

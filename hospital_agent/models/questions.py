@@ -16,6 +16,7 @@ from hospital_agent.protection import Protection
 from machine.files import make_private_folder
 from shared.errors import InputError
 from shared.rng import random_bytes
+from shared.texts import text
 
 QUESTIONS: Final = "questions"
 KEPT_SECONDS: Final = 3600
@@ -103,9 +104,9 @@ class Questions:
         """A question that nobody will answer any more is over: its job was not learned, or came to no end for days."""
         waited = self.clock() - question.asked
         if question.state == "starting" and waited >= _STARTING_SECONDS:
-            reason = "no job came of it within 30 seconds: the agent was stopped, or the cloud not reached; ask again"
+            reason = text("held.no_job")
         elif question.state == "running" and waited >= _LONGEST_SECONDS:
-            reason = "its job came to no end within a week; ask again"
+            reason = text("held.no_end")
         else:
             return question
         return self.put(replace(question, state="failed", reason=reason))
