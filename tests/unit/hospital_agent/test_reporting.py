@@ -380,6 +380,7 @@ def test_what_counts_as_held_out() -> None:
     assert judged_on(train, train, same, same) == "training"
     assert judged_on(train, selection(0, 3, "test", seed="1" * 32), same, same) == "mixed"
     assert judged_on(train, selection(0, 2, "test", parts=5), same, same) == "mixed"
+    assert judged_on(train, test.model_copy(update={"hash": "hmac-sha256"}), same, same) == "mixed"
     assert judged_on(None, test, same, same) == "mixed", "the tree was grown on all records"
     assert judged_on(train, None, same, same) == "mixed"
     assert judged_on(None, None, same, same) == "training"
