@@ -21,7 +21,7 @@ THEMES: Final[tuple[Theme, ...]] = ("light", "dark")
 _GRAVE: Final = ("serious", "critical")
 _ALL_RULES: Final = {"resultTypes": ["violations"]}
 _COLOURS: Final = {"resultTypes": ["violations"], "runOnly": {"type": "rule", "values": ["color-contrast"]}}
-_PARTS: Final = """() => {
+PARTS: Final = """() => {
   const wrong = [];
   if (document.title.trim().length < 8) wrong.push(`title ${JSON.stringify(document.title)}`);
   if (document.querySelectorAll("h1").length !== 1) wrong.push(`${document.querySelectorAll("h1").length} h1`);
@@ -46,7 +46,7 @@ _PARTS: Final = """() => {
   }
   return wrong;
 }"""
-_WIDER: Final = """() => {
+WIDER: Final = """() => {
   const root = document.documentElement;
   if (root.scrollWidth <= root.clientWidth) return "";
   const found = [...document.body.querySelectorAll("*")].filter((part) =>
@@ -70,7 +70,7 @@ class Looks:
 
     def at(self, tab: Tab, name: str, *, weigh: bool = True) -> None:
         """One page as it is now. `weigh=False`: it was not loaded by `Tab.go`."""
-        found = [*tab.page.evaluate(_PARTS), *heard(tab), *_grave(tab, _ALL_RULES)]
+        found = [*tab.page.evaluate(PARTS), *heard(tab), *_grave(tab, _ALL_RULES)]
         if weigh and self.is_thorough:
             found += self._weighed(tab, name)
         found += self._narrow_and_dark(tab, name)
@@ -89,7 +89,7 @@ class Looks:
     def _narrow_and_dark(self, tab: Tab, name: str) -> list[str]:
         self._picture(tab, name, WIDE, "light")
         tab.see_as(NARROW, "light")
-        found = [f"wider than the window: {wider}" for wider in [tab.page.evaluate(_WIDER)] if wider]
+        found = [f"wider than the window: {wider}" for wider in [tab.page.evaluate(WIDER)] if wider]
         if self.is_thorough:
             found += _grave(tab, _ALL_RULES)
             self._picture(tab, name, NARROW, "light")
