@@ -1,13 +1,15 @@
-"""Derived columns in an engine: the fields of a row joined to one text there, as `composing` joins them here.
+"""Derived columns in an engine: days between two dates there, and else the fields of a row joined to one text there.
 
-The engine only joins and compares texts; what a combination means is found out once a distinct one, by the same code as
-of files (`sql_checks`). So there is one way to derive a value, wherever the records are. A column of numbers that has
-the engine's numeric type is joined as the engine prints it, which is exact for whole numbers and decimals.
+Of joined fields the engine only joins and compares; what a combination means is found out once a distinct one, by the
+same code as of files (`sql_checks`). A column of numbers that has the engine's numeric type is joined as the engine
+prints it, which is exact for whole numbers and decimals. Days of columns with the engine's own types of dates are a
+column of whole numbers, bounded like every other one (`sql_numbers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -15,17 +17,54 @@ from typing import Any
 from hospital_agent.records.composing import can_derive
 from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_engine import ibis
-from shared.contract.deriving import SEPARATOR
+from shared.contract.deriving import SEPARATOR, source_of
+from shared.wire.contract import ContractInput, DataContract
+from shared.wire.contract_derived import Days, Derivation
 
 
-def composed_there(rows: Any, actual: Mapping[str, str], settings: DataSettings) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Columns by the study's name: `texts` are joined fields, `numbers` are made by the engine."""
+
+    texts: dict[str, Any] = field(default_factory=dict, repr=False)
+    numbers: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def all(self) -> dict[str, Any]:
+        """Both."""
+        return self.texts | self.numbers
+
+
+def composed_there(rows: Any, actual: Mapping[str, str], settings: DataSettings) -> Composed:
     """The derived columns of all whose columns are there. Args: actual: name in the study to column of the engine."""
-    contract = settings.contract
-    return {
-        one.name: _joined([rows[actual[name]] for name in one.columns]).name(one.name)
-        for one in (() if contract is None else contract.derived)
-        if can_derive(one, actual)
-    }
+    made, contract = Composed(), settings.contract
+    for one in () if contract is None else contract.derived:
+        if contract is None or not can_derive(one, actual):
+            continue
+        columns = [rows[actual[name]] for name in one.columns]
+        if _has_dates(one, contract, columns, settings):
+            first, second = map(_date, columns)
+            made.numbers[one.name] = second.delta(first, unit="day").name(one.name)
+        else:
+            made.texts[one.name] = _joined(columns).name(one.name)
+    return made
+
+
+def _has_dates(one: Derivation, contract: DataContract, columns: list[Any], settings: DataSettings) -> bool:
+    """Whether the engine can subtract the dates and means by it what reading their texts would."""
+    if not isinstance(one, Days) or settings.missing_codes:
+        return False
+    sources = [source_of(contract, name, f"derived {one.name!r}") for name in one.columns]
+    plain = all(
+        isinstance(source, ContractInput) and not source.missing_codes and "YYYY-MM-DD" in source.formats
+        for source in sources
+    )
+    kinds = [column.type() for column in columns]
+    return plain and all(kind.is_date() or (kind.is_timestamp() and kind.timezone is None) for kind in kinds)
+
+
+def _date(column: Any) -> Any:
+    return column.date() if column.type().is_timestamp() else column
 
 
 def _joined(columns: list[Any]) -> Any:

@@ -56,7 +56,8 @@ def match(rows: Any, schema: Schema, settings: DataSettings) -> SqlColumns:
     names = study_names(rows.columns, settings)
     refuse_duplicate_names(names, f"{place(settings)}, after renaming")
     actual = dict(zip(names, rows.columns, strict=True))
-    made = composed_there(rows, actual, settings)
+    composed = composed_there(rows, actual, settings)
+    made = composed.all
     derived_class = made.get(schema.class_name)
     target = rows[_class_name(rows, actual, schema, settings)] if derived_class is None else derived_class
     wanted = [attribute.name for attribute in schema.attributes]

@@ -63,6 +63,30 @@ def test_files_and_databases_make_the_same_of_the_same_columns(tmp_path: Path) -
     assert way_of(database, SCHEMA) == THERE
 
 
+def test_days_between_columns_of_dates_are_counted_there(tmp_path: Path) -> None:
+    """More pairs of dates than combinations are fetched; times of day and empty fields among them."""
+    with duckdb.connect(str(tmp_path / "ward.db")) as engine:
+        engine.execute(
+            "CREATE TABLE ward AS SELECT 70 AS weight, 1.75 AS height, "
+            "DATE '2020-01-01' + CAST(i AS INTEGER) AS admitted, CASE WHEN i % 10 = 0 THEN NULL "
+            "ELSE TIMESTAMP '2020-01-01 23:59:00' + INTERVAL (i + i % 13 - 3) DAY END AS discharged, 'no' AS cough, 'no' AS fever, 'yes' AS bladder, 'no' AS nephritis, 'f' AS sex "
+            "FROM range(3000) t(i)"
+        )
+    settings = DataSettings(url=f"duckdb://{tmp_path / 'ward.db'}", table="ward", contract=CONTRACT)
+    assert way_of(settings, SCHEMA) == THERE
+    frozen = open_source(settings, tmp_path / "frozen").freeze(SCHEMA, SALT)
+    found = [row[1] for row in rows_of(frozen.rows())]
+    stays = [None if i % 10 == 0 else i % 13 - 3 for i in range(3000)]
+    expected = [3 if stay is None else (stay > 0) + (stay > 7) for stay in stays]
+    assert sorted(found) == sorted(expected)
+    copied = replace(
+        settings, missing_codes=("n/a",)
+    )  # a code for missing is a text, so the dates are read as texts
+    assert "'stay' is spelled, or made of others" in way_of(copied, SCHEMA)
+    again = open_source(copied, tmp_path / "copied").freeze(SCHEMA, SALT)
+    assert sorted(row[1] for row in rows_of(again.rows())) == sorted(expected)
+
+
 def test_a_number_of_too_many_combinations_is_copied_and_says_so(tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "ward.db")) as engine:
         engine.execute(
