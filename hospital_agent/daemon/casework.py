@@ -293,7 +293,7 @@ class Casework:
                     case,
                     JobStatus.FAILED,
                     code=code.value,
-                    reason="the job was ended for all hospitals",
+                    reason=text("step.ended_for_all"),
                     inbox_id=inbox_id,
                     received=sealed,
                 )

@@ -104,7 +104,7 @@ class OfferDesk:
         if sealed.envelope.type not in (MessageType.ABORT, MessageType.ROSTER):
             return
         verify(sealed, cloud_key(manifest_of(entry), self.office.keyring.hospital_trust()))
-        reason = "The job ended or began before anyone here answered."
+        reason = text("step.began_before")
         gone = replace(
             entry, status=JobStatus.FAILED, phase=text("step.withdrawn"), code=ErrorCode.LATE, reason=reason
         )
@@ -130,14 +130,14 @@ class OfferDesk:
         elif answer.approve and refusal is not None:
             self._decline(entry, manifest, refusal, None)
         else:
-            self._decline(entry, manifest, Refusal(DECLINED, answer.reason or "declined by a person"), None)
+            self._decline(
+                entry, manifest, Refusal(DECLINED, answer.reason or text("step.declined_by_person")), None
+            )
 
     def _refusal(self, manifest: Manifest) -> Refusal | None:
         now = int(self.office.clock())
         if manifest.expires + MAX_SKEW_SECONDS < now or manifest.created - MAX_SKEW_SECONDS > now:
-            return Refusal(
-                DECLINED, "The offer is outside its time; check this machine's clock if that surprises."
-            )
+            return Refusal(DECLINED, text("step.outside_time"))
         try:
             self._check_certificates(manifest, now)
         except PeerError as error:

@@ -14,7 +14,7 @@ from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.answering import read_hash, study_answers, takes_jobs
-from shared.web.texts import text
+from shared.texts import text
 
 
 def add(pages: FastAPI, house: House) -> None:

@@ -11,7 +11,7 @@ from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.forgetting import check_forgettable, forget_job
-from shared.web.texts import text
+from shared.texts import text
 
 
 def add(pages: FastAPI, house: House) -> None:

@@ -16,7 +16,7 @@ from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.names import naming, place_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.naming import WORDS_CHARACTERS
-from shared.web.texts import text
+from shared.texts import text
 
 ACTS: Final = ("pin", "describe", "remove")
 

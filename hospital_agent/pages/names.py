@@ -18,7 +18,7 @@ from hospital_agent.pages.house import House, page, state_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.naming import Naming
 from shared.errors import InputError
-from shared.web.texts import text
+from shared.texts import text
 
 Act = Literal["pin", "canary", "promote", "rollback", "unpin"]
 DEFAULT_SHARE: Final = "10%"
