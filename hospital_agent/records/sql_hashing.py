@@ -32,22 +32,33 @@ class EngineHash:
     """The hash under one key over an engine's rows.
 
     `rows`: those given, with two more columns where the key comes from a table. `tag`: of a text over them, bytes.
-    `literal`: of bytes.
     """
 
     rows: _Expression = field(repr=False)
     tag: Callable[[_Expression], _Expression] = field(repr=False)
-    literal: Callable[[bytes], _Expression] = field(repr=False)
+    _dialect: _Dialect = field(repr=False)
+
+    def is_from(self, tag: _Expression, low: bytes | None, high: bytes | None) -> _Expression:
+        """Whether a tag is from `low` on and below `high`, either None for no bound; no tag is `high` itself.
+
+        The tag is the dear part, and two comparisons would make engines work it out twice.
+        """
+        if low is not None and high is not None:
+            return self._dialect.within(tag, self._dialect.literal(low), self._dialect.literal(high))
+        if high is not None:
+            return tag < self._dialect.literal(high)
+        return tag >= self._dialect.literal(low or b"")
 
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
-    """An engine's functions. `encode`: text to bytes of UTF-8. `digest`: SHA-256. `join`: of two."""
+    """An engine's functions. `encode`: text to bytes of UTF-8. `digest`: SHA-256. `join`: of two. `within`: bounds."""
 
     encode: Callable[[_Expression], _Expression]
     digest: Callable[[_Expression], _Expression]
     join: Callable[[_Expression, _Expression], _Expression]
     literal: Callable[[bytes], _Expression]
+    within: Callable[[_Expression, _Expression, _Expression], _Expression]
 
 
 def url_with_key(url: str, key: bytes) -> str:
@@ -83,7 +94,7 @@ def engine_hash(rows: _Expression, key: bytes) -> EngineHash:
     def tag(text: _Expression) -> _Expression:
         return dialect.digest(dialect.join(outer, dialect.digest(dialect.join(inner, dialect.encode(text)))))
 
-    return EngineHash(rows, tag, dialect.literal)
+    return EngineHash(rows, tag, dialect)
 
 
 @cache
@@ -115,16 +126,19 @@ def _duckdb() -> _Dialect:
         digest=lambda raw: _unhex(digest(raw)),
         join=_function("concat", ("binary", "binary"), "binary"),
         literal=lambda raw: _unhex(ibis().literal(raw.hex())),
+        within=lambda tag, low, high: tag.between(low, high),
     )
 
 
 def _postgres() -> _Dialect:
     encode = _function("convert_to", ("string", "string"), "binary")
+    bucket = _function("width_bucket", ("binary", "array<binary>"), "int32")
     return _Dialect(
         encode=lambda text: encode(text, "UTF8"),
         digest=_function("sha256", ("binary",), "binary"),
         join=_function("byteacat", ("binary", "binary"), "binary"),
         literal=lambda raw: _unhex_postgres(ibis().literal(raw.hex())),
+        within=lambda tag, *bounds: bucket(tag, ibis().array(bounds)) == 1,
     )
 
 
@@ -136,6 +150,7 @@ def _pyspark() -> _Dialect:
         digest=lambda raw: _unhex(digest(raw, 256)),
         join=_function("concat", ("binary", "binary"), "binary"),
         literal=lambda raw: _unhex(ibis().literal(raw.hex())),
+        within=lambda tag, low, high: tag.between(low, high),
     )
 
 

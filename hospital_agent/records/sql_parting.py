@@ -225,10 +225,9 @@ def _parted(
 
 
 def _is_for_testing(hashed: EngineHash, text: Any, selector: Selector) -> Any:
-    spec, tag = selector.spec, hashed.tag(text)
-    low, high = (parting.first_tag(place, spec.parts) for place in (spec.first, spec.last))
-    inside = tag >= hashed.literal(low or b"")
-    return inside if high is None else inside & (tag < hashed.literal(high))
+    spec = selector.spec
+    low = parting.first_tag(spec.first, spec.parts) if spec.first else None
+    return hashed.is_from(hashed.tag(text), low, parting.first_tag(spec.last, spec.parts))
 
 
 def _numbered(records: SqlRecords, listed: Sequence[int], numbers: Sequence[Any]) -> Any:
