@@ -129,7 +129,7 @@ def _member(connection: Connection, name: str, standing: Any) -> dict[str, Any]:
     certificate = None if row is None else certificates.read(bytes(row.certificate))
     return {
         "hospital": name,
-        "answer": "each job was asked by itself" if standing is None else standing.state,
+        "answer": text("dossier.asked_each") if standing is None else standing.state,
         "reason": "" if standing is None else " ".join(filter(None, (standing.code, standing.reason))),
         "since": None if standing is None else standing.since,
         "version": None if row is None else row.version,

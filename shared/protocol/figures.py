@@ -7,8 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
+from shared.evaluation.report_tables import (
+    Table,
+    calibration_table,
+    confusion_table,
+    importance_table,
+    overall_table,
+    per_class_table,
+)
 from shared.evaluation.report_words import JUDGED_ON, MEASURE_NAMES
 from shared.protocol.quality import DIGITS, P_DIGITS
+from shared.texts import text
 from shared.tree.importance import Importance
 from shared.wire.manifest import Manifest
 from shared.wire.quality import (
@@ -17,7 +26,9 @@ from shared.wire.quality import (
     ClassFigures,
     EvaluationFigures,
     Figure,
+    Figures,
     ImportanceFigures,
+    QualityKind,
     ShareFigure,
 )
 
@@ -95,7 +106,7 @@ def _decimal(number: float | None, digits: int = DIGITS) -> str | None:
 
 def _measures(told: Mapping[str, Any], floor: int) -> dict[str, Figure]:
     """Why a measure is not defined may tell of a single record, so that is told as too few records are."""
-    absent = Figure(value=None, reason=f"not defined, or too few records to tell it under a floor of {floor}")
+    absent = Figure(value=None, reason=text("measured.not_defined", floor=floor))
     return {name: absent if measure["value"] is None else _figure(measure) for name, measure in told.items()}
 
 
@@ -168,6 +179,24 @@ def importance_rows(
         (attributes[each.attribute], each.gini / WHOLE_PERCENT, each.entropy / WHOLE_PERCENT)
         for each in figures.shares
     )
+
+
+def figures_tables(kind: QualityKind, plain: Mapping[str, Any]) -> list[Table]:
+    """The tables of a report that say them. Args: plain: an evaluation's plain entry, or rows under `importance`."""
+    if kind == "importance":
+        rows = [(each["attribute"], each["gini"], each["entropy"]) for each in plain["importance"]]
+        return [importance_table(rows)]
+    shares = calibration_table(plain)
+    tables = [overall_table(plain), confusion_table(plain), per_class_table(plain)]
+    return [*tables, shares] if shares.rows else tables
+
+
+def plain_figures(figures: Figures, manifest: Manifest) -> dict[str, Any]:
+    """Figures with the names of classes and attributes. Args: manifest: of their job, or of the one that grew the tree."""
+    if isinstance(figures, EvaluationFigures):
+        return plain_entry(figures, manifest.schema_.class_.labels)
+    rows = importance_rows(figures, [attribute.name for attribute in manifest.schema_.attributes])
+    return {"importance": [{"attribute": n, "gini": g, "entropy": e} for n, g, e in rows]}
 
 
 def _in_order(measures: Mapping[str, Figure]) -> dict[str, dict[str, Any]]:
