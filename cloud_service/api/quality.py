@@ -14,9 +14,9 @@ from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.quality import Published
 from cloud_service.service.services import Services
 from cloud_service.store.jobs import StoredJob
-from shared.protocol.figures import importance_rows, plain_entry
+from shared.protocol.figures import plain_entry, plain_figures
 from shared.wire.manifest import Manifest
-from shared.wire.quality import EvaluationFigures, Figures
+from shared.wire.quality import EvaluationFigures
 
 router = APIRouter(tags=["people"])
 
@@ -115,17 +115,5 @@ def figures_out(found: Published, manifest: Manifest) -> FiguresOut:
         missing=list(found.missing),
         sha256=found.sha256,
         document=None if found.figures is None else found.figures.model_dump(mode="json"),
-        figures=None if found.figures is None else _plain(found.figures, manifest),
+        figures=None if found.figures is None else plain_figures(found.figures, manifest),
     )
-
-
-def _plain(figures: Figures, manifest: Manifest) -> dict[str, Any]:
-    if isinstance(figures, EvaluationFigures):
-        return plain_entry(figures, manifest.schema_.class_.labels)
-    names = [attribute.name for attribute in manifest.schema_.attributes]
-    return {
-        "importance": [
-            {"attribute": name, "gini": gini, "entropy": entropy}
-            for name, gini, entropy in importance_rows(figures, names)
-        ]
-    }

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from cloud_service.api.quality import FiguresOut, QualityOut
-from shared.evaluation.report_tables import (
-    Table,
-    calibration_table,
-    confusion_table,
-    importance_table,
-    overall_table,
-    per_class_table,
-)
+from shared.protocol.figures import figures_tables
 from shared.texts import text
 
 
@@ -33,26 +24,10 @@ def standing_words(found: FiguresOut) -> str:
     return text(f"quality.{found.state}", n=len(found.sent), missing=", ".join(found.missing))
 
 
-def tables_of(found: FiguresOut) -> list[Table]:
-    """The tables of published figures; none of others."""
-    plain = found.figures
-    if plain is None:
-        return []
-    if found.kind == "importance":
-        rows = [(each["attribute"], each["gini"], each["entropy"]) for each in plain["importance"]]
-        return [importance_table(rows)]
-    return [overall_table(plain), confusion_table(plain), per_class_table(plain), *_calibration(plain)]
-
-
-def _calibration(plain: dict[str, object]) -> Iterator[Table]:
-    table = calibration_table(plain)
-    if table.rows:
-        yield table
-
-
 def _lines(found: FiguresOut) -> list[str]:
     name = text(f"quality.kind.{found.kind}") if found.kind else text("quality.kind.none")
     told = ["", f"{name} (job {found.job}): {standing_words(found)}"]
-    for table in tables_of(found):
-        told += ["", *table.lines()]
+    if found.kind is not None and found.figures is not None:
+        for table in figures_tables(found.kind, found.figures):
+            told += ["", *table.lines()]
     return told

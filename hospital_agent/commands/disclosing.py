@@ -1,4 +1,4 @@
-"""`ledger` and `audit export`: what a job has told whom, and this hospital's own log as a file for others to check."""
+"""`ledger`, `figures` and `audit export`: what a job has told whom, and this hospital's own log for others to check."""
 
 from __future__ import annotations
 
@@ -46,6 +46,17 @@ def ledger(
         write_new(html, ledger_page(document, keeper=str(settings.id)).encode())
         text += f"\nThe page is in {html}."
     return Report(document, text)
+
+
+def figures(
+    folder: Folder,
+    job: JobPrefix,
+) -> Report:
+    """Figures of a finished job that its study publishes: the very document that left this hospital, made once more."""
+    from hospital_agent.people.published import published_document, published_lines
+
+    document = published_document(folder, job)
+    return Report(document, "\n".join(published_lines(document)))
 
 
 @audit.command("export")

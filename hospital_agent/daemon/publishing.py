@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 from hospital_agent.daemon.finishing import model_of
 from hospital_agent.journal import OutgoingMessage, studies
 from hospital_agent.journal.studies import StudyState
-from hospital_agent.models.reporting import Choices, judged
+from hospital_agent.models.published import evaluation_of, importance_of
 from hospital_agent.models.tallies import TallyResult
 from shared.errors import InputError, InternalError, PeerError
-from shared.evaluation.report_content import judged_json
 from shared.protocol.agent_effects import Completed, Say, Step
 from shared.protocol.audit_log import record_of
 from shared.protocol.envelopes import unseal
-from shared.protocol.figures import evaluation_figures, importance_figures
-from shared.protocol.participation import Participation, rules_of
+from shared.protocol.participation import Participation
 from shared.protocol.quality import published_kind, read_figures
-from shared.tree.importance import importances
 from shared.tree.tallying import TallyGrowth
 from shared.wire.envelope import MessageType, SignedEnvelope
 from shared.wire.quality import Figures, QualityKind, QualitySpec
@@ -109,20 +106,10 @@ def _made(
     certificates: Sequence[str],
     statements: tuple[SignedEnvelope, ...],
 ) -> Figures:
-    manifest, roster = after.manifest, list(map(str, after.roster))
+    made = model_of(after, certificates, statements)
     if kind == "importance":
-        tree = after.growth.tree
-        if tree.root.counts is None:
-            raise InputError(
-                "nodes of this tree hold parts of records, and importance is told of whole ones only",
-                where=f"job {manifest.job}",
-            )
-        found = importances(tree, rules_of(manifest).weighed)
-        return importance_figures(manifest, tree.sha256, roster, found)
-    growth, tally = after.growth, manifest.tally
+        return importance_of(made)
+    growth, tally = after.growth, after.manifest.tally
     if not isinstance(growth, TallyGrowth) or growth.tables is None or tally is None:
         raise InternalError("an evaluation is complete without its tables")
-    model = office.shelf.get(str(tally.model))
-    result = TallyResult(model_of(after, certificates, statements), growth.tables)
-    entry = judged_json(judged(model, result, Choices(spec.floor)), manifest.disclosure, spec.floor)
-    return evaluation_figures(manifest, roster, entry)
+    return evaluation_of(office.shelf.get(str(tally.model)), TallyResult(made, growth.tables), spec)

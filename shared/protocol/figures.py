@@ -192,7 +192,7 @@ def figures_tables(kind: QualityKind, plain: Mapping[str, Any]) -> list[Table]:
 
 
 def plain_figures(figures: Figures, manifest: Manifest) -> dict[str, Any]:
-    """Figures with the names of classes and attributes. Args: manifest: of their job, or of the one that grew the tree."""
+    """Figures with names of classes and attributes. Args: manifest: of their job, or of that of the tree."""
     if isinstance(figures, EvaluationFigures):
         return plain_entry(figures, manifest.schema_.class_.labels)
     rows = importance_rows(figures, [attribute.name for attribute in manifest.schema_.attributes])

@@ -138,6 +138,21 @@ def test_no_small_number_and_no_attestation_is_kept(world: World) -> None:
         assert [record.get("quality_sha256") for record in sent][-1] == sha256
 
 
+def test_a_hospital_sees_the_very_document_that_left(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for job in (world.grown, world.judged):
+        told = world.told(job)
+        (there,) = [one for one in (told["importance"], *told["evaluations"]) if one and one["job"] == job]
+        here = agent(capsys, "figures", world.folder("h3"), job[:10])
+        assert here["sha256"] == here["sent_sha256"] == there["sha256"]
+        assert (here["document"], here["figures"]) == (there["document"], there["figures"])
+    assert run(["agent", "figures", str(world.folder("h3")), world.judged]) == 0
+    shown = capsys.readouterr().out
+    assert "left this hospital for the cloud" in shown
+    assert "Records by true class (rows)" in shown
+
+
 def test_both_ledgers_say_what_the_cloud_learned(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = {world.grown: "figures_of_importance", world.judged: "figures_of_evaluation"}
     for job, learned in wanted.items():
