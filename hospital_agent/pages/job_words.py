@@ -22,7 +22,10 @@ _RUNNING: Final = ("awaiting", "active")
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """One job. `kind`: good, wait or bad. Bytes: of all its messages. Moments in Unix seconds."""
+    """One job. `kind`: good, wait or bad. Bytes: of all its messages. Moments in Unix seconds.
+
+    `waiting`: a sentence; `waits`: the same under a heading that says that somebody is waited for.
+    """
 
     job: str
     study: str
@@ -33,6 +36,7 @@ class JobRow:
     round: int
     why: str
     waiting: str
+    waits: str
     sent_bytes: int
     received_bytes: int
     seconds: float
@@ -58,6 +62,7 @@ def job_row(job: Mapping[str, Any]) -> JobRow:
         round=job["round"],
         why=job["reason"] or job["code"] or "",
         waiting="" if waiting is None else from_document(waiting).text,
+        waits="" if waiting is None else from_document(waiting).brief,
         sent_bytes=sum(job["bytes"]["sent"].values()),
         received_bytes=sum(job["bytes"]["received"].values()),
         seconds=sum(job["seconds"].values()),

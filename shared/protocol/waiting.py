@@ -42,6 +42,11 @@ class Waiting:
     @property
     def text(self) -> str:
         """One sentence for a person."""
+        return text("waiting.sentence", told=self.brief)
+
+    @property
+    def brief(self) -> str:
+        """The same under a heading that says that somebody is waited for."""
         told = {
             "who": ", ".join(self.who),
             "what": self.what,
@@ -49,8 +54,8 @@ class Waiting:
             "then": self.then,
         }
         if self.until is None:
-            return text("waiting.sentence", **told)
-        return text("waiting.sentence_until", **told, until=_moment(self.until))
+            return text("waiting.brief", **told)
+        return text("waiting.brief_until", **told, until=_moment(self.until))
 
 
 def the_cloud() -> str:
