@@ -91,7 +91,7 @@ def test_spark_parts_and_walks_records_itself(tmp_path: Path, patient: str | Non
         DataSettings(path=path),
         DataSettings(url="spark://local[2]", query=f"SELECT * FROM parquet.`{path}`"),
     )
-    wanted = {"seed": "5e" * 16, "parts": 10, "first": 7, "last": 10, "use": "test", "hash": "hmac-sha256"}
+    wanted = {"seed": "5e" * 16, "parts": 10, "first": 6, "last": 9, "use": "test", "hash": "hmac-sha256"}
     selector = Selector(SelectionSpec.model_validate(wanted), bytes(range(32)))
     tree = Tree(
         Split(1, (Split(2, (Leaf(0), Leaf(1), Leaf(0), Leaf(1), Leaf(1))), Leaf(1), Leaf(0), Leaf(1)))
