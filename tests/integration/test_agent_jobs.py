@@ -118,9 +118,8 @@ def test_frozen_records_that_no_job_has_are_deleted_at_the_start(
     assert federation.run_job(SCHEMA, files(tmp_path)).statuses == {JobStatus.COMPLETE}
     hospital = federation.hospitals["h1"]
     hospital.stop()
-    left = [
-        hospital.folder / "snapshots" / f"{'ab' * 32}{end}" for end in (".codes", ".codes.part", ".sql.json")
-    ]
+    ends = ("{}.codes", "{}.codes.part", ".{}.codes.new", "{}.sql.json")
+    left = [hospital.folder / "snapshots" / end.format("ab" * 32) for end in ends]
     for path in left:
         path.write_bytes(b"records")
     hospital.start()

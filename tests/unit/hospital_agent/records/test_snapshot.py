@@ -55,7 +55,7 @@ def test_the_file_is_private_whole_and_alone(source: FileSource) -> None:
 
 def test_a_leftover_of_a_killed_agent_is_replaced(source: FileSource) -> None:
     frozen = source.freeze(SCHEMA, SALT)
-    (source.directory / f"{frozen.sha256}.codes.part").write_bytes(b"half")
+    (source.directory / f".{frozen.sha256}.codes.new").write_bytes(b"half")
     assert source.freeze(SCHEMA, SALT).count(ROOT) == [1, 1, 0, 2]
     assert len(list(source.directory.iterdir())) == 1
 
