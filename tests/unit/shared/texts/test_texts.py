@@ -24,7 +24,7 @@ from shared.texts import has_text, text, texts
 ROOT = Path(__file__).resolve().parents[4]
 ROOMS = (ROOT / "shared" / "web", ROOT / "cloud_service" / "pages", ROOT / "hospital_agent" / "pages")
 TEMPLATES = sorted(path for room in ROOMS for path in room.rglob("templates/*.html"))
-PROGRAMS = ("shared", "cloud_service", "hospital_agent", "privet", "trusted_authority")
+PROGRAMS = ("shared", "machine", "cloud_service", "hospital_agent", "privet", "trusted_authority")
 MODULES = {
     path: source
     for program in PROGRAMS
