@@ -40,14 +40,14 @@ def values_of(**chosen: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Confirmation:
     """Shows steps and has them taken. `speaking`: that of all pages, so that nobody guesses on at another one."""
 
     house: House
     speaking: Speaking
 
     @classmethod
-    def of(cls, pages: FastAPI, house: House) -> Desk:
+    def of(cls, pages: FastAPI, house: House) -> Confirmation:
         """For one subject of the pages."""
         return cls(house, speaking_of(pages, house.folder))
 

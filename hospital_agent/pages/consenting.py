@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from hospital_agent.journal import studies as kept
 from hospital_agent.journal.studies import StudyEntry
-from hospital_agent.pages.confirming import Desk, Step, values_of
+from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.problems import PageProblem
@@ -19,17 +19,17 @@ from shared.texts import text
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/studies/{study}/consent`."""
-    desk = Desk.of(pages, house)
+    confirmation = Confirmation.of(pages, house)
 
     @pages.get("/house/studies/{study}/consent")
     def confirm(request: Request, study: str) -> Response:
         """What it means."""
-        return desk.show(request, _step(house, study))
+        return confirmation.show(request, _step(house, study))
 
     @pages.post("/house/studies/{study}/consent")
     def consent(request: Request, study: str, fields: Fields) -> Response:
         """Sign it and let the agent bring it to the cloud."""
-        return desk.take(
+        return confirmation.take(
             request, _step(house, study), fields, lambda person: _say(house, person, study, fields)
         )
 

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from hospital_agent.journal import JobEntry
-from hospital_agent.pages.confirming import Desk, Step, values_of
+from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.problems import PageProblem
@@ -16,17 +16,19 @@ from shared.texts import text
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/jobs/{job}/forget`."""
-    desk = Desk.of(pages, house)
+    confirmation = Confirmation.of(pages, house)
 
     @pages.get("/house/jobs/{job}/forget")
     def confirm(request: Request, job: str) -> Response:
         """What goes and what stays."""
-        return desk.show(request, _step(house, job))
+        return confirmation.show(request, _step(house, job))
 
     @pages.post("/house/jobs/{job}/forget")
     def forget(request: Request, job: str, fields: Fields) -> Response:
         """Do it."""
-        return desk.take(request, _step(house, job), fields, lambda person: _forget(house, person, job))
+        return confirmation.take(
+            request, _step(house, job), fields, lambda person: _forget(house, person, job)
+        )
 
 
 def _step(house: House, job: str) -> Step:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from hospital_agent.models import Model
 from hospital_agent.models.names import STUDY_PREFIX, check_name
-from hospital_agent.pages.confirming import Desk, Step, values_of
+from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
 from hospital_agent.pages.names import naming, place_of
@@ -23,22 +23,22 @@ ACTS: Final = ("pin", "describe", "remove")
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/models/{model}/` and each of `ACTS`."""
-    desk = Desk.of(pages, house)
+    confirmation = Confirmation.of(pages, house)
     for act in ACTS:
-        _add(pages, house, desk, act)
+        _add(pages, house, confirmation, act)
 
 
-def _add(pages: FastAPI, house: House, desk: Desk, act: str) -> None:
+def _add(pages: FastAPI, house: House, confirmation: Confirmation, act: str) -> None:
     @pages.get(f"/house/models/{{model}}/{act}")
     def confirm(request: Request, model: str) -> Response:
         """What it means."""
-        return desk.show(request, _step(house, model, act))
+        return confirmation.show(request, _step(house, model, act))
 
     @pages.post(f"/house/models/{{model}}/{act}")
     def do(request: Request, model: str, fields: Fields) -> Response:
         """Do it."""
         step = _step(house, model, act)
-        return desk.take(request, step, fields, lambda person: _done(house, person, step, fields))
+        return confirmation.take(request, step, fields, lambda person: _done(house, person, step, fields))
 
 
 def _step(house: House, wanted: str, act: str) -> Step:

@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from hospital_agent.models.names import Change, Name
-from hospital_agent.pages.confirming import Desk, Step, values_of
+from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page, state_of
 from hospital_agent.pages.problems import PageProblem
@@ -34,7 +34,7 @@ class Choice:
 
 def add(pages: FastAPI, house: House) -> None:
     """`/house/names` and what is below."""
-    desk = Desk.of(pages, house)
+    confirmation = Confirmation.of(pages, house)
 
     @pages.get("/house/names")
     def listed(request: Request) -> Response:
@@ -61,13 +61,15 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.get("/house/names/{name}/{act}")
     def confirm(request: Request, name: str, act: Act) -> Response:
         """What the act means."""
-        return desk.show(request, _step(house, name, act))
+        return confirmation.show(request, _step(house, name, act))
 
     @pages.post("/house/names/{name}/{act}")
     def change(request: Request, name: str, act: Act, fields: Fields) -> Response:
         """Do it."""
         step = _step(house, name, act)
-        return desk.take(request, step, fields, lambda person: _change(house, person, name, act, fields))
+        return confirmation.take(
+            request, step, fields, lambda person: _change(house, person, name, act, fields)
+        )
 
 
 def naming(house: House, person: str) -> Naming:
