@@ -21,7 +21,7 @@ from hospital_agent.commands.by_column import (
     several_each,
 )
 from hospital_agent.commands.deriving import Derive, read_derivations
-from hospital_agent.commands.profiling import Floor, chosen_floor
+from hospital_agent.commands.profiling import Floor, chosen_floor, telling
 from hospital_agent.commands.sources import Agent, File, Set, chosen_settings, chosen_table
 from machine.files import read_file, write_new
 from shared.errors import InputError
@@ -127,19 +127,22 @@ def draft(
 ) -> Report:
     """A data contract from this hospital's records: no value of fewer rows than the floor is in it.
 
+    A database and a Parquet file are asked where they lie, unless columns are derived.
     Exit codes: 0 written; 2 wrong usage; 3 records or options refused; 5 the database cannot be reached.
     """
     from hospital_agent.records.contract_draft import draft_contract
     from hospital_agent.records.derived_draft import described, with_derived
     from hospital_agent.records.draft_choices import Choices
-    from hospital_agent.records.profile.profile import profile_of
+    from hospital_agent.records.profile.in_engine import columns_there, is_asked_there, profile_there
+    from hospital_agent.records.profile.profile import Asked, profile_of
 
     settings = chosen_settings(file, agent, setting)
     target = class_column if class_column is not None else settings.class_column
-    table = chosen_table(settings)
+    agreed = read_derivations(derive)
+    there = agreed is None and is_asked_there(settings)
+    table = columns_there(settings) if there else chosen_table(settings)
     own = [column.name for column in table.columns]
     called = dict(settings.rename) | names_of(names, own)
-    agreed = read_derivations(derive)
     derived = [] if agreed is None else [one.name for one in agreed.derived]
     columns = columns_of([*own, *derived], called)
 
@@ -178,9 +181,18 @@ def draft(
     )
     if agreed is not None:
         table = with_derived(table, agreed, settings, choices)
-    profile = profile_of(table, chosen_floor(floor, agent), target, left_out)
-    if apply:
-        choices = advised(profile, choices)
+    asked = Asked(chosen_floor(floor, agent), target, left_out)
+    with telling(settings) as tell:
+        profile = (
+            profile_there(settings, asked, tell)
+            if there
+            else profile_of(table, asked.floor, target, left_out, tell=tell)
+        )
+    wanted = advised(profile, choices) if apply else choices
+    if not profile.is_whole_but(wanted.drop):  # a column of more texts than an engine gives
+        profile = profile_of(chosen_table(settings), asked.floor, target, left_out)
+        wanted = advised(profile, choices) if apply else choices
+    choices = wanted
     made = draft_contract(profile, choices)
     if agreed is not None:
         made = replace(made, contract=described(made.contract, agreed, called))

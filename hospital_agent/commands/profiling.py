@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,8 +59,6 @@ def inspect(
     Exit codes: 0 looked at, whatever was found; 1 looked at, and no study can be made so (weight stop); 2 wrong usage;
     3 it cannot be read, or is not one table of cases, with the line; 5 the database cannot be reached.
     """
-    from rich.console import Console
-
     from hospital_agent.records.profile.finding import Weight
     from hospital_agent.records.profile.page import document_of, html_of, text_of
     from hospital_agent.records.profile.profile import Asked
@@ -67,8 +67,8 @@ def inspect(
     target = class_column if class_column is not None else settings.class_column
     person = patient if patient is not None else settings.patient_column
     asked = Asked(chosen_floor(floor, agent), target, (*settings.drop, *(drop or ())), person)
-    with Console(stderr=True).status(_reading(settings)) as status:
-        profile = _looked_at(settings, asked, read_derivations(derive), names, status.update)
+    with telling(settings) as tell:
+        profile = _looked_at(settings, asked, read_derivations(derive), names, tell)
     told = text_of(profile)
     if html is not None:
         write_new(html, html_of(profile).encode())
@@ -98,9 +98,15 @@ def _looked_at(
     return profile_of(table, asked.floor, target, drop, asked.patient, tell)
 
 
-def _reading(settings: DataSettings) -> str:
-    where = settings.table or "the query" if settings.path is None else settings.path.name
-    return text("profile.step.reading", where=where)
+@contextmanager
+def telling(settings: DataSettings) -> Iterator[Tell]:
+    """Tells who waits at a terminal what is being done with the records, on standard error."""
+    from rich.console import Console
+    from rich.markup import escape  # names of files may hold brackets
+
+    where = (settings.table or text("profile.step.query")) if settings.path is None else settings.path.name
+    with Console(stderr=True).status(escape(text("profile.step.reading", where=where))) as status:
+        yield lambda step: status.update(escape(step))
 
 
 def chosen_floor(floor: int | None, agent: Path | None) -> int:

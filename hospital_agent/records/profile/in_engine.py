@@ -69,6 +69,17 @@ def profile_there(settings: DataSettings, asked: Asked, tell: Tell = silent) -> 
         return looked_at(table, facts, asked, InEngine(rows, source), tell)
 
 
+def columns_there(settings: DataSettings) -> Table:
+    """The names of the columns, and no row. Raises: as `profile_there`."""
+    source = settings if settings.path is None else _parquet(settings.path, settings)
+    with opened(source) as rows:
+        columns = tuple(
+            Column(name, number, (), _NO_CODES) for number, name in enumerate(rows.columns, start=1)
+        )
+    where = place(source) if settings.path is None else settings.path.name
+    return Table(where, columns, 0, True, lambda row: f"row {row + 1}")
+
+
 def is_asked_there(settings: DataSettings) -> bool:
     """Whether an engine can answer for these records: a database, or a Parquet file where Ibis is installed."""
     path = settings.path

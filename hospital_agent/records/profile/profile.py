@@ -54,6 +54,11 @@ class Profile:
     findings: tuple[Finding, ...]
     floor: int
 
+    def is_whole_but(self, drop: Iterable[str]) -> bool:
+        """Whether all texts of all columns are known, those named left aside."""
+        left_out = set(drop)
+        return all(facts.is_whole or facts.name in left_out for facts in self.facts)
+
 
 def profile_of(
     table: Table,

@@ -25,10 +25,18 @@ from shared.contract.files import contract_of
 from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
 from shared.wire.contract import DataContract
+from tests.support.databases import postgres_database
 from tests.support.derived import AGREED, COLUMNS, CONTRACT, DOCUMENT, MADE, ROWS, SCHEMA, codes, csv_text
 
 STAY = AGREED["derived"][1]
 SALT = b"salt of sixteen!"
+
+
+OF_DATES = """
+SELECT 70 AS weight, 1.75 AS height, DATE '2020-01-01' + CAST(i AS INTEGER) AS admitted,
+  CASE WHEN i % 10 = 0 THEN NULL
+    ELSE TIMESTAMP '2020-01-01 23:59:00' + INTERVAL '1' DAY * CAST(i + i % 13 - 3 AS INTEGER) END AS discharged,
+  'no' AS cough, 'no' AS fever, 'yes' AS bladder, 'no' AS nephritis, 'f' AS sex"""
 
 
 def of_file(folder: Path, text: str, contract: DataContract = CONTRACT, **settings: Any) -> DataSettings:
@@ -66,25 +74,44 @@ def test_files_and_databases_make_the_same_of_the_same_columns(tmp_path: Path) -
 def test_days_between_columns_of_dates_are_counted_there(tmp_path: Path) -> None:
     """More pairs of dates than combinations are fetched; times of day and empty fields among them."""
     with duckdb.connect(str(tmp_path / "ward.db")) as engine:
-        engine.execute(
-            "CREATE TABLE ward AS SELECT 70 AS weight, 1.75 AS height, "
-            "DATE '2020-01-01' + CAST(i AS INTEGER) AS admitted, CASE WHEN i % 10 = 0 THEN NULL "
-            "ELSE TIMESTAMP '2020-01-01 23:59:00' + INTERVAL (i + i % 13 - 3) DAY END AS discharged, 'no' AS cough, 'no' AS fever, 'yes' AS bladder, 'no' AS nephritis, 'f' AS sex "
-            "FROM range(3000) t(i)"
-        )
+        engine.execute(f"CREATE TABLE ward AS {OF_DATES} FROM range(3000) t(i)")
     settings = DataSettings(url=f"duckdb://{tmp_path / 'ward.db'}", table="ward", contract=CONTRACT)
     assert way_of(settings, SCHEMA) == THERE
     frozen = open_source(settings, tmp_path / "frozen").freeze(SCHEMA, SALT)
-    found = [row[1] for row in rows_of(frozen.rows())]
-    stays = [None if i % 10 == 0 else i % 13 - 3 for i in range(3000)]
-    expected = [3 if stay is None else (stay > 0) + (stay > 7) for stay in stays]
-    assert sorted(found) == sorted(expected)
+    assert sorted(row[1] for row in rows_of(frozen.rows())) == sorted(stay_codes())
     copied = replace(
         settings, missing_codes=("n/a",)
     )  # a code for missing is a text, so the dates are read as texts
     assert "'stay' is spelled, or made of others" in way_of(copied, SCHEMA)
     again = open_source(copied, tmp_path / "copied").freeze(SCHEMA, SALT)
-    assert sorted(row[1] for row in rows_of(again.rows())) == sorted(expected)
+    assert sorted(row[1] for row in rows_of(again.rows())) == sorted(stay_codes())
+
+
+def stay_codes() -> list[int]:
+    """Of the rows of OF_DATES."""
+    stays = [None if i % 10 == 0 else i % 13 - 3 for i in range(3000)]
+    return [3 if stay is None else (stay > 0) + (stay > 7) for stay in stays]
+
+
+@pytest.mark.long
+def test_postgresql_makes_the_same(postgres_server: str, tmp_path: Path) -> None:
+    import psycopg
+
+    with postgres_database(postgres_server) as url, psycopg.connect(url, autocommit=True) as engine:
+        columns = ", ".join(f"{name} text" for name in COLUMNS)
+        engine.execute(f"CREATE TABLE ward ({columns})")
+        marks = ", ".join(["nullif(%s, '')"] * len(COLUMNS))
+        for fields, _ in ROWS:
+            engine.execute(f"INSERT INTO ward VALUES ({marks})", fields)
+        engine.execute(f"CREATE TABLE stays AS {OF_DATES} FROM generate_series(0, 2999) t(i)")
+        texts = DataSettings(url=url, table="ward", contract=CONTRACT)
+        frozen = open_source(texts, tmp_path / "texts").freeze(SCHEMA, SALT)
+        assert rows_of(frozen.rows()) == sorted(codes())
+        assert way_of(texts, SCHEMA) == THERE
+        dates = DataSettings(url=url, table="stays", contract=CONTRACT)
+        assert way_of(dates, SCHEMA) == THERE
+        found = open_source(dates, tmp_path / "dates").freeze(SCHEMA, SALT).rows()
+        assert sorted(row[1] for row in rows_of(found)) == sorted(stay_codes())
 
 
 def test_a_number_of_too_many_combinations_is_copied_and_says_so(tmp_path: Path) -> None:

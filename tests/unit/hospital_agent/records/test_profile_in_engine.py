@@ -20,6 +20,7 @@ from hospital_agent.records.source import DataSettings
 from hospital_agent.records.sql_table import read_sql_table
 from privet.__main__ import run
 from shared.errors import InputError
+from tests.support.databases import postgres_database
 from tests.support.reference_data import DATA, SKIP_REASON, is_available
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
@@ -89,6 +90,21 @@ def test_the_same_findings_of_the_same_rows(tmp_path: Path, floor: int) -> None:
     }
 
 
+@pytest.mark.long
+def test_postgresql_says_the_same(postgres_server: str) -> None:
+    import psycopg
+
+    rows = strange_rows()
+    with postgres_database(postgres_server) as url, psycopg.connect(url, autocommit=True) as engine:
+        engine.execute(f"CREATE TABLE ward ({', '.join(f'{name} text' for name in rows[0])})")
+        marks = ", ".join(["nullif(%s, '')"] * len(rows[0]))
+        for row in rows:
+            engine.execute(f"INSERT INTO ward VALUES ({marks})", list(row.values()))
+        settings = DataSettings(url=url, table="ward", missing_codes=("-9",))
+        there, memory = documents(settings, Asked(5, "ill", ("surname",), "mrn"))
+    assert there == memory
+
+
 @pytest.mark.skipif(not is_available(), reason=SKIP_REASON)
 @pytest.mark.parametrize(
     "file",
@@ -141,6 +157,42 @@ def test_the_command_asks_the_engine_and_shows_where_it_is(
     out = capsys.readouterr().out
     assert json.loads(out)["rows"] == ROWS + 20
     assert "column 1 of" not in out
+
+
+def test_a_draft_of_a_database_is_that_of_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = in_database(tmp_path, strange_rows())
+    words = [
+        "data",
+        "draft",
+        "--set",
+        f"url={settings.url}",
+        "--set",
+        "table=ward",
+        "--class",
+        "ill",
+        "--apply",
+    ]
+    words += ["--cuts", "pulse=60,90", "--cuts", "twice=120", "--drop", "mrn", "--missing-policy", "category"]
+    found = []
+    for texts in (
+        in_engine.MAX_TEXTS,
+        20,
+    ):  # then columns of more texts, which are read into memory as before
+        monkeypatch.setattr(in_engine, "MAX_TEXTS", texts)
+        out = tmp_path / f"{texts}.json"
+        assert run([*words, "-o", str(out)]) == 0
+        found.append(out.read_bytes())
+    assert found[0] == found[1]
+
+
+def test_who_waits_is_told_what_is_done(tmp_path: Path) -> None:
+    settings = in_database(tmp_path, strange_rows())
+    there: list[str] = []
+    profile_there(settings, Asked(5, "ill"), there.append)
+    here: list[str] = []
+    profile_of(read_sql_table(settings), 5, "ill", tell=here.append)
+    assert there == here
+    assert (there[0], len(there)) == ("column 1 of 13", 15)
 
 
 def test_what_no_engine_reads(tmp_path: Path) -> None:
