@@ -24,7 +24,7 @@ def test_every_link_leads_somewhere() -> None:
 
 def test_every_finding_is_explained() -> None:
     sources = "".join(path.read_text() for path in (ROOT / "hospital_agent/records/profile").glob("*.py"))
-    codes = set(re.findall(r'Finding\(\s*"([a-z-]+)"', sources))
+    codes = set(re.findall(r'[Ff]inding\(\s*"([a-z-]+)"', sources))
     assert len(codes) > 20
     assert {code for code in codes if code not in TEXT} == set()
 
