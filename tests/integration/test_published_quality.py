@@ -6,12 +6,13 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from cloud_service import disclosing
 from cloud_service.store import governance, quality
@@ -196,26 +197,12 @@ def test_pages_the_command_and_the_client_show_them(
         assert client.evaluation(world.grown) == told
 
 
-def test_a_hospital_that_keeps_them_keeps_the_figures_from_all(world: World) -> None:
-    world.federation.hospitals["h2"].allow(OPEN_POLICY + "allow_publish_quality = false\n")
-    try:
-        job = world.finished(tally={"kind": "evaluation", "model": world.grown})
-    finally:
-        world.federation.hospitals["h2"].allow(OPEN_POLICY)
-    (found,) = world.told(job)["evaluations"]
-    assert (found["state"], found["missing"], sorted(found["sent"])) == ("waiting", ["h2"], ["h1", "h3"])
-    assert (found["document"], found["figures"]) == (None, None)
-    assert "These have not: h2" in text_of(world.browser("analyst"), f"/jobs/{job}/evaluation")
-    assert "allow_publish_quality" in world.federation.hospitals["h2"].output.getvalue()
-    assert world.federation.cloud.people.get(f"/v1/jobs/{job}/result").json()["tree_sha256"] is not None
-
-
-def hostile(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
-    """Hospital h2 sends what `change` makes of its attestation; the others are honest."""
+def hostile(monkeypatch: pytest.MonkeyPatch, change: Any, hospital: str = "h2") -> None:
+    """A hospital sends what `change` makes of its attestation; the others are honest."""
 
     def altered(office: Office, step: Step, certificates: Any) -> Step:
         made = with_figures(office, step, certificates)
-        if office.own != "h2" or not any(isinstance(effect, Completed) for effect in made.effects):
+        if office.own != hospital or not any(isinstance(effect, Completed) for effect in made.effects):
             return made
         effects = tuple(
             Say(effect.type, change(effect.body))
@@ -226,6 +213,46 @@ def hostile(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
         return replace(made, effects=effects)
 
     monkeypatch.setattr(casework, "with_figures", altered)
+
+
+def test_a_hospital_that_keeps_them_and_one_of_before_keep_them_from_all(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile(
+        monkeypatch, lambda body: body.model_copy(update={"quality": None}), "h3"
+    )  # as one of 0.3 attests
+    with version(world, "h3", "0.3.2"):
+        world.federation.hospitals["h2"].allow(OPEN_POLICY + "allow_publish_quality = false\n")
+        try:
+            job = world.finished(tally={"kind": "evaluation", "model": world.grown})
+        finally:
+            world.federation.hospitals["h2"].allow(OPEN_POLICY)
+    # An agent of 0.3 cannot read the document, so the job does not name it.
+    assert world.federation.cloud.services.results.manifest(job).study_sha256 is None
+    (found,) = world.told(job)["evaluations"]
+    assert (found["state"], found["missing"], sorted(found["sent"])) == ("waiting", ["h2", "h3"], ["h1"])
+    assert (found["document"], found["figures"]) == (None, None)
+    assert "These have not: h2, h3" in text_of(world.browser("analyst"), f"/jobs/{job}/evaluation")
+    assert "allow_publish_quality" in world.federation.hospitals["h2"].output.getvalue()
+    assert world.federation.cloud.people.get(f"/v1/jobs/{job}/result").json()["tree_sha256"] is not None
+
+
+@contextmanager
+def version(world: World, hospital: str, said: str) -> Iterator[None]:
+    """What the cloud believes the hospital's agent to be."""
+
+    def put(told: str) -> str:
+        with world.federation.cloud.services.database.write() as connection:
+            before = connection.scalar(text("SELECT version FROM hospitals WHERE id = :id"), {"id": hospital})
+            change = text("UPDATE hospitals SET version = :told WHERE id = :id")
+            connection.execute(change, {"told": told, "id": hospital})
+        return str(before)
+
+    before = put(said)
+    try:
+        yield
+    finally:
+        put(before)
 
 
 def test_where_one_sends_other_figures_none_are_shown(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,6 +292,7 @@ def test_without_the_study_nothing_is_sent_and_nothing_is_taken(
     assert text_of(world.browser("coordinator"), f"/jobs/{job}/importance", 403)
 
 
+@pytest.mark.long
 def test_with_agents_of_before_jobs_work_as_before(tmp_path: Path) -> None:
     with running_cloud(tmp_path, bits=512, hospitals=HOSPITALS) as cloud:
         cloud.study(SCHEMA, quality=PUBLISHED)
