@@ -332,7 +332,7 @@ def test_it_stays_until_ctrl_c_where_it_was_asked_to(demo: Demo) -> None:
             assert page.status_code == httpx.codes.OK
             assert "text/html" in page.headers["content-type"]
         studies = httpx.get(f"{url}house/studies", headers={"Accept": "text/html"}, trust_env=False)
-        assert text("house.answer.by_rules") in studies.text
+        assert text("house.answer.approved") in studies.text
         process.send_signal(signal.SIGINT)
         out, err = communicate(process)
     assert process.returncode == 0, err
