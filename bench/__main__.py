@@ -187,7 +187,7 @@ def main(
             "--key-bits", help="2048, 3072 or 4096; repeatable. Default: 2048 and 3072, quick: 2048."
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: about a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a few minutes.")] = False,
     long: Annotated[
         bool, typer.Option("--long", help="gain-ratio: up to a million rows; some ten minutes.")
     ] = False,
