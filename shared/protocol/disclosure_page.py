@@ -142,7 +142,8 @@ _DOSSIER: Final = """{% extends "frame" %}{% from "macros" import both, head, ta
 <td>{{ attribute["values"] | join(", ") or "&ndash;" | safe }}</td></tr>{% endfor %}
 </tbody>{% endcall %}
 <p>{{ text("dossier.classes", name=study.class_name, classes=study.classes | join(", ")) }}</p>
-<p>{{ text("dossier.published" if study.publish_tree else "dossier.kept", disclosure=study.disclosure) }}</p>
+<p>{{ text("dossier.published" if study.publish_tree else "dossier.kept",
+shown=text("study.shown." ~ study.disclosure)) }}</p>
 {% if study.rules %}<h2>{{ text("dossier.rules") }}</h2>
 {% call table(text("dossier.rules_caption")) %}
 {{ head(["dossier.rule", "dossier.value"]) }}
