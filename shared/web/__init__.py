@@ -1,6 +1,5 @@
 """What the pages of both programs are made of: templates, style sheets, scripts. No route and no data.
 
-- `texts`: every text of every page, by the name it has in `shared/texts/english.toml`;
 - `rendering`: templates to HTML, escaped; what a page may load (`CONTENT_SECURITY_POLICY`);
 - `templates/`: the frame that all pages share, and parts that both programs show;
 - `static/`: served under `/assets/`. `vendored/` holds other people's work, unchanged, with its licences.
