@@ -5,5 +5,5 @@
 - `static/`: served under `/assets/`. `vendored/` holds other people's work, unchanged, with its licences.
 
 A program's own pages lie in its own room (`cloud_service.pages`, `hospital_agent.pages`) with their own `templates/`.
-Nothing is loaded from another host, and there is nothing to build.
+Every word of theirs is in `shared.texts`. Nothing is loaded from another host, and there is nothing to build.
 """
