@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 
 from cloud_service.api.job_requests import JobIn
+from cloud_service.pages import job_options, job_several
 from cloud_service.pages.study_form import GENERAL, Values, whole_number
 from cloud_service.service.planning import SECRET_MODES, JobPlan
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan
+from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, PeerError
 from shared.texts import text, texts
 
@@ -41,6 +43,8 @@ FIELDS: Final = (
     "invite_hours",
     "records",
     "key",
+    *job_options.FIELDS,
+    *job_several.FIELDS,
 )
 PRUNINGS: Final[Mapping[str, Mapping[str, str]]] = {
     "collapse": {"method": "collapse"},
@@ -64,6 +68,10 @@ _PLACES: Final[Mapping[str, str]] = {
     "places": "model",
     "deadlines": "invite_hours",
     "invites": "invited",
+    "noise": "noise_sigma",
+    "class_weights": "weight",
+    "max_records": "most_records",
+    "--leave-one-out": "without_one",
 }
 _HOUR_SECONDS: Final = 3600
 _DEFAULTS: Final = JobPlan()
@@ -95,6 +103,7 @@ def defaults_of(view: StudyView, candidates: list[str], key: str) -> dict[str, l
         "invite_hours": ["24"],
         "records": ["10000"],
         "result": ["open"],
+        "noise_untrusted": ["1"],
         "key": [key],
     }
 
@@ -112,20 +121,27 @@ def criteria_of(view: StudyView) -> list[str]:
     return sorted(found, key=lambda name: (name != "information-gain", name))
 
 
-def read(values: Values) -> JobReading:
-    """The body, or what keeps it from being one."""
+def read(values: Values, view: StudyView, shared: Sequence[StoredJob] = ()) -> JobReading:
+    """The body, or what keeps it from being one. Args: shared: jobs whose trees can be asked."""
     faults: dict[str, str] = {}
-    body = dict(_body(values, faults))
+    body = dict(_body(values, view, shared, faults))
     try:
         checked = JobIn.model_validate_json(json.dumps(body))
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
             name = str(fault["loc"][0]) if fault["loc"] else GENERAL
+            if name == "secret" and len(fault["loc"]) > 1 and fault["loc"][1] == "grid":
+                name = "grid"
             known = f"cloud.plan.expected.{name}"
             sentence = text(known) if known in texts() else fault["msg"].removeprefix("Value error, ")
             faults.setdefault(_PLACES.get(name, name), sentence)
         return JobReading(None, faults)
     return JobReading(None if faults else checked, faults)
+
+
+def seed_of(values: Values) -> str:
+    """Of the form's own number, so that the plan that was read and the job that is started part records alike."""
+    return hashlib.sha256(_SEED_CONTEXT + values.value("key").encode()).digest()[:_SEED_BYTES].hex()
 
 
 def placed(error: Exception) -> tuple[str, str]:
@@ -134,6 +150,8 @@ def placed(error: Exception) -> tuple[str, str]:
         return "invited", str(error)
     where = error.where if isinstance(error, InputError) else ""
     sentence = str(error).removeprefix(f"{where}: ").removeprefix("the document: ")
+    if field := job_options.place_of(where):
+        return field, sentence
     for word in (where.split(" ")[0], *re.findall(r"[a-z_]+", sentence)):
         name = _PLACES.get(word, word)
         if name in FIELDS and word not in ("records", "what", "taken", "result", "key", "model"):
@@ -141,7 +159,9 @@ def placed(error: Exception) -> tuple[str, str]:
     return GENERAL, sentence
 
 
-def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
+def _body(
+    values: Values, view: StudyView, shared: Sequence[StoredJob], faults: dict[str, str]
+) -> Iterator[tuple[str, Any]]:
     way, what = values.value("way"), values.value("what")
     yield "invited", values.values("invited")
     yield "mode", SECRET_MODES.get(way, "ppsdt")
@@ -150,14 +170,19 @@ def _body(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
         yield name, _number(values, name, faults)
     hours = _number(values, "invite_hours", faults)
     yield "deadlines", {"invite_seconds": hours * _HOUR_SECONDS}
+    if what == "ask":
+        yield from job_options.asking(values, shared, faults)
+        return
     if what != "tree":
         yield "tally", _tally(values, what)
+        yield from job_options.noise(values, faults)
         return
     yield "max_depth", _number(values, "max_depth", faults) or None
     yield from _growing(values, way)
+    yield from job_options.growing(values, view, faults)
     yield from _held_out(values, faults)
     if way in SECRET_MODES:
-        yield "secret", _secret(values, way)
+        yield "secret", {**_secret(values, way), **dict(job_options.secret(values, view, way, faults))}
 
 
 def _growing(values: Values, way: str) -> Iterator[tuple[str, Any]]:
@@ -172,16 +197,15 @@ def _growing(values: Values, way: str) -> Iterator[tuple[str, Any]]:
 
 def _held_out(values: Values, faults: dict[str, str]) -> Iterator[tuple[str, Any]]:
     share = values.value("hold_out")
-    if not share:
+    if not share or share in job_several.FOLDS:
         return
     try:
         plan = SelectionPlan.hold_out(share)
     except InputError as error:
         faults["hold_out"] = str(error)
         return
-    # Of the form's own number, so that the plan that was read and the job that is started part records alike.
-    seed = hashlib.sha256(_SEED_CONTEXT + values.value("key").encode()).digest()[:_SEED_BYTES].hex()
-    yield "selection", {"parts": plan.parts, "first": plan.first, "last": plan.last, "seed": seed}
+    parted = {"parts": plan.parts, "first": plan.first, "last": plan.last}
+    yield "selection", {**parted, "seed": seed_of(values)}
 
 
 def _tally(values: Values, what: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Annotated, Final
 
 from fastapi import Depends, Response
 
+from cloud_service.pages import job_options, job_several
 from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import grows_a_known_tree
 from cloud_service.pages.frame import Form, Page, form_may, page_may
@@ -22,6 +23,7 @@ from cloud_service.pages.job_form import (
     defaults_of,
     placed,
     read,
+    seed_of,
     ways_of,
 )
 from cloud_service.pages.study_advice import key_of, learned_of, whole
@@ -33,6 +35,7 @@ from cloud_service.service.rates import RateLimitedError
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
 from cloud_service.service.terms import is_over, states_that_start
+from cloud_service.store.jobs import StoredJob
 from shared.advice.advising import costs_of
 from shared.advice.case import case_of
 from shared.advice.words import duration_text, number_text, size_text
@@ -53,6 +56,17 @@ _UNFIT: Final = 422
 _LEAST: Final = JobPlan().min_hospitals
 _KEY_BYTES: Final = 16
 _GROWN: Final = 50
+_FOLDED: Final = (
+    "pruning",
+    "thresholds",
+    "min_gain",
+    "hold_out",
+    "weight",
+    "grid",
+    "noise_sigma",
+    "without_one",
+)
+"""Fields that stand folded away until one of them says something."""
 Starter = Annotated[Page, Depends(page_may(Permission.JOBS_WRITE))]
 StarterForm = Annotated[Form, Depends(form_may(Permission.JOBS_WRITE))]
 
@@ -89,48 +103,57 @@ def plan(form: StarterForm, study_id: str) -> Response:
     view, wanted = form.services.studies.get(study_id), form.value("go", default="check")
     said = {name: form.values(name) for name in FIELDS if name in form.fields}
     said.setdefault("invited", [])
+    shared = _shared(form, view)
     if wanted == "change":
         return _show(form, view, said)
     values = _values(_candidates(form, view), view, said)
-    reading = read(values)
+    reading = read(values, view, shared)
     if reading.body is None:
         return _show(form, view, said, dict(reading.faults))
     try:
-        job = reading.body.plan()
+        plans = job_several.plans_of(form, view, values, reading.body.plan(), seed_of(values))
         if wanted != "start":
-            return _check(form, view, values, form.services.jobs.preview(view, job))
-        key = form.value("key") or None
-        begun = form.services.jobs.start(view, job, actor=form.caller.name, key=key)
+            return _check(form, view, values, [form.services.jobs.preview(view, one) for one in plans])
+        begun = job_several.start_all(form, view, plans, form.value("key"))
     except (InputError, PeerError, ConflictError, UnknownThingError, RateLimitedError) as error:
         return _show(form, view, said, dict([placed(error)]))
-    return form.go(f"/jobs/{begun.stored.job.manifest.job}", done="job_created")
+    if begun.jobs > 1:
+        return form.go(f"/jobs?study={study_id}", done="jobs_created")
+    return form.go(f"/jobs/{begun.first}", done="job_created")
 
 
 def _show(
     page: Page, view: StudyView, said: dict[str, list[str]], faults: dict[str, str] | None = None
 ) -> Response:
-    found, wrong = _candidates(page, view), faults or {}
+    found, wrong, done = _candidates(page, view), faults or {}, _done(page, view)
+    values = _values(found, view, said)
     return page.show(
         "job_new.html",
         active="studies",
         status=_UNFIT if wrong else 200,
         view=view,
-        values=_values(found, view, said),
+        values=values,
         faults=wrong,
+        opened=any(name in wrong or any(map(str.strip, said.get(name, ()))) for name in _FOLDED),
         general=wrong.get(GENERAL, ""),
         candidates=found,
         obstacles=_obstacles(page, view, found),
         ways=ways_of(view),
         criteria=criteria_of(view),
         tallies=[] if view.document is None else list(view.document.tallies or ()),
-        grown=_grown(page, view),
+        grown=[one.job.manifest.job for one in done if grows_a_known_tree(one)],
         prunings=tuple(PRUNINGS),
-        shares=HELD_OUT,
+        shares=(*HELD_OUT, *job_several.FOLDS),
+        weighed=job_options.weighed(view),
+        stepped=job_options.stepped(view) if "secret-gainratio" in ways_of(view) else [],
+        noise=job_options.noise_of(view),
+        shared=[one.job.manifest.job for one in done if job_options.keeps_a_shared_tree(one)],
         fixed_parties=() if view.document is None else tuple(view.document.compute_parties or ()),
     )
 
 
-def _check(form: Form, view: StudyView, values: Values, manifest: Manifest) -> Response:
+def _check(form: Form, view: StudyView, values: Values, manifests: Sequence[Manifest]) -> Response:
+    manifest = manifests[0]
     key_bits, _ = key_of(form.services)
     federation = form.services.membership.current().federation
     holders = 0 if federation.threshold is None else len(federation.threshold.holders)
@@ -146,6 +169,8 @@ def _check(form: Form, view: StudyView, values: Values, manifest: Manifest) -> R
         active="studies",
         view=view,
         manifest=manifest,
+        jobs=len(manifests),
+        rosters=[one.invited for one in manifests] if values.has("without_one") else [],
         hidden=[(name, value) for name in FIELDS for value in values.values(name)],
         estimate=_estimate(form, manifest, values),
         learned=learned_of(forecast(manifest, published_kind(view.document, manifest)).entries),
@@ -191,12 +216,16 @@ def _obstacles(page: Page, view: StudyView, candidates: Sequence[Candidate]) -> 
     return told
 
 
-def _grown(page: Page, view: StudyView) -> list[str]:
-    """Jobs of the study whose trees can be evaluated."""
-    done = page.services.jobs.page(
+def _done(page: Page, view: StudyView) -> list[StoredJob]:
+    """The study's last finished jobs, as far as who looks may see them."""
+    return page.services.jobs.page(
         study=view.id, state=CloudState.DONE, before=None, limit=_GROWN, hospital=page.caller.hospital
     )
-    return [stored.job.manifest.job for stored in done if grows_a_known_tree(stored)]
+
+
+def _shared(page: Page, view: StudyView) -> list[StoredJob]:
+    """Jobs of the study whose trees stayed shared and can be asked."""
+    return [stored for stored in _done(page, view) if job_options.keeps_a_shared_tree(stored)]
 
 
 def _estimate(page: Page, manifest: Manifest, values: Values) -> Estimate | None:

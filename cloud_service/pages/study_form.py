@@ -133,6 +133,11 @@ class Values:
             return list(self.said[name])
         return list(self.defaults.get(name) or ([DEFAULTS[name]] if name in DEFAULTS else []))
 
+    def at(self, name: str, place: int) -> str:
+        """Of a field that stands several times; empty where it was not sent so often."""
+        found = self.values(name)
+        return found[place] if place < len(found) else ""
+
     def has(self, name: str, value: str = "yes") -> bool:
         """Whether a box is ticked."""
         return value in self.values(name)

@@ -107,6 +107,12 @@ def test_a_job_is_looked_at_and_started_once(cloud: CloudUnderTest, browser: Bro
         ),
         ({"way": "secret-gainratio"}, "max_depth", "height"),
         ({"what": "evaluation", "model": ""}, "what", "job"),
+        ({"weight": ["", "few", "", ""]}, "weight", "whole numbers"),
+        ({"weight": ["", "2000", "", ""]}, "weight", "1 to 1000"),
+        ({"noise_sigma": "much", "noise_untrusted": "1"}, "noise_sigma", "above 0"),
+        ({"way": "secret-id3", "noise_sigma": "5", "noise_untrusted": "1"}, "noise_sigma", "no noise"),
+        ({"without_one": "yes"}, "without_one", "not consented"),
+        ({"what": "ask"}, "what", "stayed shared"),
     ],
 )
 def test_an_error_stands_beside_its_field(
@@ -118,6 +124,62 @@ def test_an_error_stands_beside_its_field(
         assert says in fault_of(answer.text, field)
     else:
         pytest.fail(text_of(answer.text))
+
+
+def test_weights_noise_and_folds_are_chosen_in_the_form(cloud: CloudUnderTest, browser: Browser) -> None:
+    known = {job["id"] for job in cloud.people.get("/v1/jobs").json()["jobs"]}
+    seen = planned(
+        browser,
+        hold_out="folds/3",
+        weight=["", "5", "1", ""],
+        noise_sigma="4",
+        noise_untrusted="2",
+    )
+    told = text_of(seen.text)
+    assert seen.status_code == 200, told
+    for part in ("Jobs 3, which are started together", "Start 3 jobs", "95 of 100", "nephritis 5"):
+        assert part in told, told
+    carried = hidden(seen.text)
+    changed = browser.post("/studies/study/jobs/new", {**carried, "go": "change"}).text
+    assert re.search(r"<details open><summary>[^<]*pruning", changed)
+    assert 'name="weight" type="number" min="1" step="1" placeholder="1" value="5"' in changed
+    for _ in range(2):  # the second click starts nothing
+        begun = browser.post("/studies/study/jobs/new", {**carried, "go": "start"})
+        assert begun.headers["location"] == "/jobs?study=study", text_of(begun.text)
+    jobs = [job for job in cloud.people.get("/v1/jobs").json()["jobs"] if job["id"] not in known]
+    full = [cloud.people.get(f"/v1/jobs/{job['id']}").json() for job in jobs]
+    assert sorted(job["selection"]["first"] for job in full) == [0, 1, 2]
+    assert len({job["selection"]["seed"] for job in full}) == 1
+    assert {job["noise"]["sigma_squared"] for job in full} == {16}
+    for job in jobs:
+        browser.post(f"/jobs/{job['id']}/cancel")
+
+
+def test_steps_of_numbers_are_chosen_in_the_form(cloud: CloudUnderTest, browser: Browser) -> None:
+    numbers = {
+        "attributes": [
+            {"name": "nausea", "values": ["0", "1"], "treat_as": "equality"},
+            {
+                "name": "temperature",
+                "values": [],
+                "numeric": {"minimum": "30", "maximum": "45", "decimals": 1},
+            },
+        ],
+        "class": {"name": "sick", "labels": ["no", "yes"]},
+    }
+    cloud.study(numbers, name="numbers", profiles=["secret-gainratio"])
+    form: dict[str, Any] = {"study": "numbers", "way": "secret-gainratio", "max_depth": "3"}
+    wrong = planned(browser, **form, grid=["half"])
+    assert wrong.status_code == 422
+    assert "above 0" in fault_of(wrong.text, "grid")
+    begun = planned(browser, go="start", **form, grid=["0.5"], most_records="500")
+    assert begun.status_code == 303, text_of(begun.text)
+    page = begun.headers["location"]
+    manifest = cloud.services.jobs.get(page.rsplit("/", 1)[1]).job.manifest
+    assert manifest.secret is not None
+    assert [(step.attribute, step.step) for step in manifest.secret.grid] == [(1, "0.5")]
+    assert manifest.secret.max_records == 500
+    browser.post(f"{page}/cancel")
 
 
 def test_what_keeps_a_job_from_starting_is_told(cloud: CloudUnderTest, browser: Browser) -> None:
