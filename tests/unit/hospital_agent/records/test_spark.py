@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import duckdb
@@ -23,6 +25,10 @@ from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
 
+needs_spark = pytest.mark.skipif(
+    find_spec("pyspark") is None or shutil.which("java") is None,
+    reason="no Spark here; install it with: pip install 'privet[spark]', and Java 17",
+)
 SCHEMA = Schema.create(
     [
         Attribute("sex", ("f", "m", "missing")),
@@ -56,6 +62,7 @@ def test_where_spark_runs(url: str, master: str) -> None:
     assert master_of(url) == master
 
 
+@needs_spark
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 # Spark's sockets are closed with the agent.
@@ -80,6 +87,7 @@ def test_spark_counts_what_a_file_counts(tmp_path: Path) -> None:
         open_source(DataSettings(url="spark://local[2]", table="nowhere"), tmp_path).freeze(SCHEMA, SALT)
 
 
+@needs_spark
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
