@@ -208,6 +208,7 @@ class Journey:
         changes = page.evaluate("window.changes")
         assert changes is not None, "the page was loaded again"
         assert changes["sse:changed"] >= 1, f"the stream told nothing: {changes}"
+        expect(page.locator("[data-notice]")).to_have_count(0)  # that the job is started is news no more
         if self.looks.is_thorough:  # spoken aloud, though not at once
             expect(page.locator("[role=status][data-announce-here]")).to_contain_text(
                 "finished", timeout=8000
