@@ -29,7 +29,7 @@ _DIGEST_BYTES: Final = 8
 _KEY_MARK: Final = b"key"
 """The text of no record and of no patient."""
 _RUN_ROWS: Final = 1 << 16
-"""Rows of which Python's own numbers, which take far more room than an array's, are held at once."""
+"""Rows whose words are held at once, as numbers that take far more room than their codes."""
 
 Patients = tuple[str, ...]
 """Each record's patient, as the table names it."""
@@ -117,15 +117,15 @@ def _contents(rows: NDArray[np.uint8], occurrences: NDArray[np.int64]) -> Iterat
 
 def _words(records: CodedRecords, occurrences: NDArray[np.int64]) -> Iterator[bytes]:
     """What HMAC takes of each record (`shared.crypto.parting`)."""
-    lines = records.codes.astype(np.int64)
     size = parting.CODES_A_WORD
     weights = np.int64(256) ** np.arange(size, dtype=np.int64)
-    words = [
-        weights[: len(run)] @ run for run in (lines[at : at + size] for at in range(0, len(lines), size))
-    ]
-    table = np.stack([*words, *records.numbers.astype(np.int64), occurrences], axis=1)
-    for start in range(0, len(table), _RUN_ROWS):
-        for *row, occurrence in table[start : start + _RUN_ROWS].tolist():
+    for start in range(0, occurrences.size, _RUN_ROWS):
+        some = slice(start, start + _RUN_ROWS)
+        lines = records.codes[:, some].astype(np.int64)
+        runs = (lines[at : at + size] for at in range(0, len(lines), size))
+        words = [weights[: len(run)] @ run for run in runs]
+        table = np.stack([*words, *records.numbers[:, some].astype(np.int64), occurrences[some]], axis=1)
+        for *row, occurrence in table.tolist():
             yield parting.of_record(row, occurrence)
 
 
