@@ -59,7 +59,7 @@ def test_a_study_says_how_often_hospitals_may_ask(
 ) -> None:
     path = federation.folder / "asked.json"
     path.write_text(json.dumps(measured_clinic.SCHEMA))
-    head = ("cloud", "study", "create", federation.cloud_folder, "--id", "asked", "--question", "how ill?")
+    head = ("cloud", "study", "create", federation.cloud_folder, "--id", "often", "--question", "how ill?")
     words: tuple[str | Path, ...] = (*head, "--schema", path, "--profile", "secret-gainratio")
     told = refused(capsys, *words, "--ask-questions", "20/500")
     assert (told["where"], "--ask-records 100/2000" in told["remedy"]) == ("--ask-records", True)
