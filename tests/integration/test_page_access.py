@@ -195,7 +195,7 @@ def test_navigation_shows_only_what_opens(world: World) -> None:
 def test_a_refusal_names_the_roles_that_may(world: World) -> None:
     page = world.ask("analyst", "GET", "/operations")
     assert page.status_code == 403
-    assert "these roles have: operator" in page.text
+    assert "takes one of these roles: operator" in page.text
 
 
 def test_a_stranger_sees_nothing_of_the_job_on_any_page(world: World) -> None:
