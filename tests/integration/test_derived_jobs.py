@@ -12,12 +12,16 @@ import duckdb
 import pytest
 
 from hospital_agent.journal import JobStatus
+from hospital_agent.records.derived_source import DerivedSource
+from hospital_agent.records.selecting import Selector
+from hospital_agent.records.source import DataSettings
 from privet.__main__ import run
 from shared.tree.counting import count_rows
 from shared.tree.growing import grow
 from shared.tree.growth_rules import GrowthRules
 from shared.tree.model import Split, Tree
-from tests.support.derived import COLUMNS, DOCUMENT, SCHEMA
+from shared.wire.tally import SelectionSpec
+from tests.support.derived import COLUMNS, CONTRACT, DOCUMENT, SCHEMA
 from tests.support.federation import OPEN_POLICY, local_federation
 
 HOSPITALS = ("h1", "h2", "h3")
@@ -100,6 +104,30 @@ def test_one_tree_of_columns_that_nobody_has(tmp_path: Path, capsys: pytest.Capt
         told = json.loads(capsys.readouterr().out)["predictions"]
         leaves = [one["class"] for one in told]
         assert leaves == [label_of(expected, made) for _, made in rows[:20]]
+
+
+def test_records_held_out_are_the_same_in_files_and_databases(tmp_path: Path) -> None:
+    rows = [row for row, _ in records()]
+    path, base = written(tmp_path / "rows.csv", rows), tmp_path / "ward.db"
+    with duckdb.connect(str(base)) as engine:
+        engine.execute(f"CREATE TABLE texts AS FROM read_csv('{path}', all_varchar = true)")
+        engine.execute(
+            "CREATE TABLE dates AS SELECT * REPLACE "
+            "(CAST(admitted AS DATE) AS admitted, CAST(discharged AS DATE) AS discharged) FROM texts"
+        )
+    spec = SelectionSpec(seed="ab" * 16, parts=4, first=1, last=2, use="train", hash="hmac-sha256")
+    found = []
+    for settings in (
+        DataSettings(path=path, contract=CONTRACT),
+        DataSettings(url=f"duckdb://{base}", table="texts", contract=CONTRACT),
+        DataSettings(url=f"duckdb://{base}", table="dates", contract=CONTRACT),
+    ):
+        source = DerivedSource(settings, tmp_path / "frozen", Selector(spec, b"k" * 32))
+        kept = source.freeze(SCHEMA, b"s" * 16).rows()
+        lines = [line.tolist() for line in (*kept.attributes, kept.classes)]
+        found.append(sorted(zip(*lines, strict=True)))
+    assert found[0] == found[1] == found[2]
+    assert 0 < len(found[0]) < len(rows)
 
 
 def label_of(tree: Tree, codes: tuple[int, ...]) -> str:
