@@ -173,24 +173,23 @@ class Firefox:
 
 
 @contextmanager
-def opened_firefox(folder: Path) -> Iterator[Firefox]:
-    """A new one with nothing in it; its profile is made in the folder."""
+def opened_firefox(folder: Path, screen: Mapping[str, str] | None = None) -> Iterator[Firefox]:
+    """A new one with nothing in it; its profile is made in the folder.
+
+    Args: screen: the environment in which there is a screen to show it on; None: it has none.
+    """
     assert PROGRAM is not None
     profile = folder / "firefox"
     profile.mkdir()
     (profile / "user.js").write_text(_SETTINGS)
-    command = [
-        PROGRAM,
-        "--headless",
-        "--no-remote",
-        "--profile",
-        str(profile),
-        "--remote-debugging-port",
-        "0",
-    ]
+    command = [PROGRAM, *(["--headless"] if screen is None else []), "--no-remote", "--profile", str(profile)]
     with (folder / "firefox.log").open("w+") as log:
         process = subprocess.Popen(
-            [*command, "about:blank"], stdout=log, stderr=log, stdin=subprocess.DEVNULL
+            [*command, "--remote-debugging-port", "0", "about:blank"],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env=None if screen is None else {**screen},
         )
         try:
             with connect(
