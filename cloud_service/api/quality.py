@@ -50,7 +50,9 @@ class QualityOut(BaseModel):
     job: str
     study: str
     importance: FiguresOut | None
-    evaluations: Annotated[list[FiguresOut], Field(description="The newest first; of an evaluation itself")]
+    evaluations: Annotated[
+        list[FiguresOut], Field(description="The newest first, at most 100; of an evaluation itself")
+    ]
 
 
 @router.get(

@@ -5,7 +5,7 @@ The tabs of `finished_frame` lead on to its tree (`finished_tree`) and to its re
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import Depends, Response
 
@@ -14,7 +14,7 @@ from cloud_service.pages.faults import page_router
 from cloud_service.pages.finished_frame import evaluates, grows_a_known_tree, show
 from cloud_service.pages.frame import Page, page_may
 from cloud_service.pages.quality_view import quality_view
-from cloud_service.pages.wording import BAD, GOOD, WAIT, JobLine, Word, job_line
+from cloud_service.pages.wording import BAD, GOOD, WAIT, Word, job_line
 from cloud_service.service.permissions import PERMISSIONS, Permission, Role
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.results import Result
@@ -24,7 +24,6 @@ from shared.texts import text
 from shared.wire.manifest import Manifest
 
 router = page_router()
-_PAGE: Final = 100
 Reader = Annotated[Page, Depends(page_may(Permission.RESULTS_READ))]
 
 
@@ -62,7 +61,7 @@ def evaluation(page: Reader, job_id: str) -> Response:
         stored,
         "evaluation",
         manifest=stored.job.manifest,
-        lines=_evaluations(page, stored),
+        lines=[job_line(each) for each in page.services.jobs.counted_in(stored, page.caller.hospital)],
         views=[quality_view(each) for each in found],
     )
 
@@ -114,20 +113,3 @@ def _agreement(found: Result) -> Word:
         text("cloud.result.waiting", n=len(found.attested), all=len(found.attested) + len(found.missing)),
         WAIT,
     )
-
-
-def _evaluations(page: Page, stored: StoredJob) -> list[JobLine]:
-    """Jobs of the study, later than the tree, that hold records against it; those that who looks may see."""
-    found: list[JobLine] = []
-    before: str | None = None
-    while True:
-        some = page.services.jobs.page(
-            study=stored.study, state=None, before=before, limit=_PAGE, hospital=page.caller.hospital
-        )
-        for each in some:
-            tally = each.job.manifest.tally
-            if tally is not None and tally.model == stored.job.manifest.job:
-                found.append(job_line(each))
-        if len(some) < _PAGE or some[-1].created < stored.created:
-            return found
-        before = some[-1].job.manifest.job

@@ -66,8 +66,7 @@ def _is_shown(tab: Tab, page: Page, stored: StoredJob) -> bool:
 
 def _has_importance(page: Page, stored: StoredJob) -> bool:
     """Whether the study publishes figures of it, or a tree from whose form something follows for who may read trees."""
-    found = page.services.quality.of_job(stored)
-    return found.kind == "importance" or (
+    return page.services.quality.kind_of(stored) == "importance" or (
         stored.job.manifest.publish_tree and page.may(Permission.TREES_READ)
     )
 

@@ -27,7 +27,7 @@ from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import tally_rules
 from cloud_service.service.terms import Terms, note_asked, terms_of
 from cloud_service.settings import Settings
-from cloud_service.store import jobs, journal
+from cloud_service.store import job_lists, jobs, journal
 from cloud_service.store.database import Database
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, InternalError, PeerError
@@ -298,6 +298,26 @@ class Jobs:
             return jobs.page(
                 connection, study=study, state=state, before=cursor, limit=limit, hospital=hospital
             )
+
+    def living(self, *, is_waiting: bool, limit: int, hospital: str | None) -> list[StoredJob]:
+        """Jobs that go on, the newest first. Args: is_waiting: those that wait for a hospital, or the others."""
+        with self.database.read() as connection:
+            return job_lists.living(connection, is_waiting=is_waiting, limit=limit, hospital=hospital)
+
+    def count_living(self, hospital: str | None) -> tuple[int, int]:
+        """How many wait for a hospital, and how many go on without one."""
+        with self.database.read() as connection:
+            return job_lists.count_living(connection, hospital)
+
+    def finished(self, *, limit: int, hospital: str | None) -> list[StoredJob]:
+        """Jobs that are over, from the one that ended last on."""
+        with self.database.read() as connection:
+            return job_lists.finished(connection, limit=limit, hospital=hospital)
+
+    def counted_in(self, tree: StoredJob, hospital: str | None) -> list[StoredJob]:
+        """The newest jobs that hold records against a job's tree. Args: hospital: only those inviting it."""
+        with self.database.read() as connection:
+            return jobs.counted_in(connection, tree, hospital)
 
     def cancel(self, job_id: str, *, actor: str = acts.OPERATOR) -> Changed:
         """Stop a job. Args: actor: who does. Raises: UnknownThingError. ConflictError: it is over already."""

@@ -6,7 +6,7 @@ has sent the very same; until then, and where two differ, nobody reads any here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,7 +26,6 @@ from shared.wire.study import StudyDocument
 
 Standing = Literal["published", "waiting", "differ", "kept", "none"]
 """All sent the same; some have not sent; two differ; the study keeps them at the hospitals; this job has none."""
-_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,6 @@ class Published:
     sent: Mapping[str, str]
     missing: tuple[str, ...]
     sha256: str | None = None
-    document: str | None = None
     figures: Figures | None = None
 
 
@@ -52,27 +50,30 @@ class Quality:
 
     database: Database
 
+    def kind_of(self, stored: StoredJob) -> QualityKind | None:
+        """Which figures of a job its study publishes; None: none."""
+        with self.database.read() as connection:
+            return published_kind(document_of(connection, stored.job.manifest), stored.job.manifest)
+
     def of_job(self, stored: StoredJob) -> Published:
         """The figures of a finished job, as far as they are here."""
         with self.database.read() as connection:
-            return _published(connection, stored)
+            document = document_of(connection, stored.job.manifest)
+            return _published(connection, document, [stored])[0]
 
     def published_of(self, stored: StoredJob, hospital: str | None = None) -> list[Published]:
-        """Those of them that all their hospitals sent alike; asks no job of a study that publishes none."""
-        with self.database.read() as connection:
-            document = document_of(connection, stored.job.manifest)
-        if document is None or document.quality is None or "evaluation" not in document.quality.figures:
-            return []
+        """Those of `of_tree` that all their hospitals sent alike."""
         return [found for found in self.of_tree(stored, hospital) if found.standing == "published"]
 
     def of_tree(self, stored: StoredJob, hospital: str | None = None) -> list[Published]:
-        """Those of the jobs that evaluated a job's tree, the newest first.
+        """Those of the finished jobs that evaluated a job's tree, the newest first, at most `jobs.MOST_COUNTED`.
 
         Args: hospital: only jobs that invite it; None for all.
         """
         with self.database.read() as connection:
-            found = _evaluations(connection, stored, hospital)
-            return [_published(connection, one) for one in found if one.job.state is CloudState.DONE]
+            counted = jobs.counted_in(connection, stored, hospital)
+            done = [one for one in counted if one.job.state is CloudState.DONE]
+            return _published(connection, document_of(connection, stored.job.manifest), done)
 
 
 def check(connection: Connection, stored: StoredJob, sealed: Sealed) -> None:
@@ -107,7 +108,7 @@ def keep(connection: Connection, stored: StoredJob, sealed: Sealed) -> None:
         return
     job, sender = stored.job, sealed.envelope.sender
     quality.add(connection, job.manifest.job, sender, sha256_of(text))
-    sent = quality.hashes(connection, job.manifest.job)
+    sent = quality.sent(connection, [job.manifest.job])[job.manifest.job].hashes
     if set(sent) == {str(agent) for agent in job.roster} and len(set(sent.values())) == 1:
         quality.keep(connection, job.manifest.job, sender, text)
 
@@ -134,35 +135,23 @@ def _read(text: str, kind: QualityKind, spec: QualitySpec, stored: StoredJob) ->
     return read_figures(text, kind, spec, stored.job.manifest, [str(agent) for agent in stored.job.roster])
 
 
-def _published(connection: Connection, stored: StoredJob) -> Published:
+def _published(
+    connection: Connection, document: StudyDocument | None, finished: Sequence[StoredJob]
+) -> list[Published]:
+    """Where the figures of jobs of one study stand. Args: document: of the study."""
+    came = quality.sent(connection, [one.job.manifest.job for one in finished])
+    return [_standing(document, one, came[one.job.manifest.job]) for one in finished]
+
+
+def _standing(document: StudyDocument | None, stored: StoredJob, came: quality.Sent) -> Published:
     manifest = stored.job.manifest
-    document = document_of(connection, manifest)
     kind = published_kind(document, manifest)
     if document is None or document.quality is None or kind is None:
         nobody_has_any = kind_of(manifest) is None
         return Published(manifest.job, None, "none" if nobody_has_any else "kept", {}, ())
-    sent = quality.hashes(connection, manifest.job)
-    missing = tuple(str(agent) for agent in stored.job.roster if agent not in sent)
-    text = quality.document(connection, manifest.job)
-    if text is None:
-        standing: Standing = "differ" if len(set(sent.values())) > 1 else "waiting"
-        return Published(manifest.job, kind, standing, sent, missing)
-    figures = _read(text, kind, document.quality, stored)
-    return Published(manifest.job, kind, "published", sent, (), sha256_of(text), text, figures)
-
-
-def _evaluations(connection: Connection, stored: StoredJob, hospital: str | None) -> list[StoredJob]:
-    """Jobs of the study, later than the tree, that held records against it, the newest first."""
-    found: list[StoredJob] = []
-    before: tuple[int, str] | None = None
-    while True:
-        some = jobs.page(
-            connection, study=stored.study, state=None, before=before, limit=_PAGE, hospital=hospital
-        )
-        for each in some:
-            tally = each.job.manifest.tally
-            if tally is not None and tally.model == stored.job.manifest.job:
-                found.append(each)
-        if len(some) < _PAGE or some[-1].created < stored.created:
-            return found
-        before = (some[-1].created, some[-1].job.manifest.job)
+    if came.document is None:
+        missing = tuple(str(agent) for agent in stored.job.roster if agent not in came.hashes)
+        standing: Standing = "differ" if len(set(came.hashes.values())) > 1 else "waiting"
+        return Published(manifest.job, kind, standing, came.hashes, missing)
+    figures = _read(came.document, kind, document.quality, stored)
+    return Published(manifest.job, kind, "published", came.hashes, (), sha256_of(came.document), figures)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, bindparam, insert, literal, or_, select, tuple_, update
@@ -26,6 +27,10 @@ from shared.wire.tally import SelectionSpec
 _JOBS: Final = table_of(JobRow)
 _MEMBERS: Final = table_of(JobMember)
 _J, _M = _JOBS.c, _MEMBERS.c
+_FETCHED: Final = 100
+"""Manifests at a time, which are some ten kilobytes each."""
+MOST_COUNTED: Final = 100
+"""Jobs that counted in one tree, of which the newest are told."""
 
 _LOAD: Final = select(_JOBS).where(_J.id == bindparam("job"))
 _LOCK: Final = _LOAD.with_for_update()
@@ -42,6 +47,17 @@ _LIVING_MANIFESTS: Final = select(_J.manifest).where(
 )
 _STUDY_MANIFESTS: Final = (
     select(_J.manifest).where(_J.study == bindparam("study")).order_by(_J.created.desc(), _J.id.desc())
+)
+_LATER_MANIFESTS: Final = (
+    select(_J.id, _J.manifest)
+    .where(_J.study == bindparam("study"), _J.created >= bindparam("since"))
+    .order_by(_J.created.desc(), _J.id.desc())
+    .execution_options(yield_per=_FETCHED)
+)
+_OF_IDS: Final = (
+    select(_JOBS)
+    .where(_J.id.in_(bindparam("chosen", expanding=True)))
+    .order_by(_J.created.desc(), _J.id.desc())
 )
 _OVERDUE: Final = select(_J.id).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES]), _J.deadline <= bindparam("now")
@@ -136,7 +152,13 @@ def page(
         query = query.where(_J.id.in_(select(_M.job).where(_M.agent == hospital)))
     if before is not None:
         query = query.where(tuple_(_J.created, _J.id) < before)
-    return [_stored(connection, row) for row in connection.execute(query).all()]
+    return stored_all(connection, connection.execute(query).all())
+
+
+def stored_all(connection: Connection, rows: Sequence[Row[Any]]) -> list[StoredJob]:
+    """Whole rows as jobs, their members read at once."""
+    invited = members.whole_of(connection, [row.id for row in rows])
+    return [_with(row, invited[row.id]) for row in rows]
 
 
 def overdue(connection: Connection, now: int) -> list[JobId]:
@@ -155,6 +177,26 @@ def parted_by(connection: Connection, study: str, seed: str) -> list[SelectionSp
     raws = connection.scalars(_STUDY_MANIFESTS, {"study": study})
     found = [_manifest(raw).selection for raw in raws if named in raw]
     return [selection for selection in found if selection is not None and selection.seed == seed]
+
+
+def counted_in(connection: Connection, tree: StoredJob, hospital: str | None) -> list[StoredJob]:
+    """The newest jobs of a study that count where records end in the tree of one of its jobs, at most `MOST_COUNTED`.
+
+    Args: tree: the job that grew it. hospital: only jobs that invite it; None for all.
+    """
+    query, model = _LATER_MANIFESTS, tree.job.manifest.job
+    if hospital is not None:
+        query = query.where(_J.id.in_(select(_M.job).where(_M.agent == hospital)))
+    named = canonical_json(model)  # so that only manifests with this id in them are parsed
+    with connection.execute(query, {"study": tree.study, "since": tree.created}) as rows:
+        found = (row.id for row in rows if named in row.manifest and _is_counted(row.manifest, model))
+        chosen = list(islice(found, MOST_COUNTED))
+    return [_stored(connection, row) for row in connection.execute(_OF_IDS, {"chosen": chosen}).all()]
+
+
+def _is_counted(raw: bytes, model: str) -> bool:
+    tally = _manifest(raw).tally
+    return tally is not None and tally.model == model
 
 
 def complete_rounds(connection: Connection) -> list[JobId]:

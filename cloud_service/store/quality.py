@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from sqlalchemy import BindParameter, Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from cloud_service.store.quality_tables import SentFigures
 from cloud_service.store.tables import table_of
 
 _SENT: Final = table_of(SentFigures)
 _S: Final = _SENT.c
-_JOB: Final[BindParameter[str]] = bindparam("job")
 _ADD: Final = insert(_SENT)
-_HASHES: Final = select(_S.agent, _S.sha256).where(_S.job == _JOB)
-_DOCUMENT: Final = select(_S.document).where(_S.job == _JOB, _S.document.is_not(None))
+_OF_JOBS: Final = select(_SENT).where(_S.job.in_(bindparam("jobs", expanding=True)))
 _KEEP: Final = (
     update(_SENT)
     .where(_S.job == bindparam("key_job"), _S.agent == bindparam("key_agent"))
     .values(document=bindparam("document"))
 )
+
+
+@dataclass(slots=True)
+class Sent:
+    """What members sent of one job. `hashes`: by member. `document`: the figures, once all sent the same."""
+
+    hashes: dict[str, str] = field(default_factory=dict)
+    document: str | None = field(default=None, repr=False)
 
 
 def add(connection: Connection, job: str, agent: str, sha256: str) -> None:
@@ -33,12 +40,10 @@ def keep(connection: Connection, job: str, agent: str, document: str) -> None:
     connection.execute(_KEEP, {"key_job": job, "key_agent": agent, "document": document})
 
 
-def hashes(connection: Connection, job: str) -> Mapping[str, str]:
-    """Hash of the figures by the member that sent them."""
-    return {row.agent: row.sha256 for row in connection.execute(_HASHES, {"job": job})}
-
-
-def document(connection: Connection, job: str) -> str | None:
-    """The figures that all members sent; None before that."""
-    found: str | None = connection.scalar(_DOCUMENT, {"job": job})
+def sent(connection: Connection, jobs: Iterable[str]) -> Mapping[str, Sent]:
+    """What came of each of these jobs, by its id."""
+    found = {job: Sent() for job in jobs}
+    for row in connection.execute(_OF_JOBS, {"jobs": list(found)}):
+        found[row.job].hashes[row.agent] = row.sha256
+        found[row.job].document = found[row.job].document or row.document
     return found

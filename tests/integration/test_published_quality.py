@@ -125,11 +125,12 @@ def test_no_small_number_and_no_attestation_is_kept(world: World) -> None:
     assert None in flat
     assert all(count is None or count % 5 == 0 for count in flat)
     with world.federation.cloud.services.database.read() as connection:
-        texts = [quality.document(connection, job) for job in (world.grown, world.judged)]
+        kept = quality.sent(connection, (world.grown, world.judged))
         raws = connection.exec_driver_sql("SELECT raw FROM messages_in WHERE type = 'attest'").fetchall()
-    assert [json.loads(text or "{}")["job"] for text in texts] == [world.grown, world.judged]
+    texts = [kept[job].document or "{}" for job in (world.grown, world.judged)]
+    assert [json.loads(text)["job"] for text in texts] == [world.grown, world.judged]
     assert {row[0] for row in raws} == {None}
-    sha256 = hashlib.sha256(str(texts[1]).encode()).hexdigest()
+    sha256 = hashlib.sha256(texts[1].encode()).hexdigest()
     for name in HOSPITALS:
         with Journal.open(world.folder(name)) as journal:
             entry = journal.find(world.judged)
@@ -268,7 +269,7 @@ def test_where_one_sends_other_figures_none_are_shown(world: World, monkeypatch:
     assert (found["state"], found["figures"], len(set(found["sent"].values()))) == ("differ", None, 2)
     assert "different figures" in text_of(world.browser("analyst"), f"/jobs/{job}/evaluation")
     with world.federation.cloud.services.database.read() as connection:
-        assert quality.document(connection, job) is None
+        assert quality.sent(connection, [job])[job].document is None
 
 
 def test_without_the_study_nothing_is_sent_and_nothing_is_taken(
