@@ -189,7 +189,7 @@ def _drawn(name: str, found: Mapping[str, Any], *, drawn: bool, expected: float 
     value, interval = found["value"], found["interval"]
     told = NOTHING if value is None else f"{value:.2f}"
     between = "" if interval is None else text("quality.interval", low=interval[0], high=interval[1])
-    remark = (found["reason"] or "") if value is None or found["reason"] else ""
+    remark = found["reason"] or ""
     if not drawn or value is None:
         return Drawn(name, told, between, remark)
     low, high = (None, None) if interval is None else (_unit(interval[0]), _unit(interval[1]))
