@@ -43,8 +43,8 @@ min_node = 10
 min_child = 5
 # Greatest depth of a tree; 0 allows any.
 max_depth = 12
-# How often the first round may begin anew without a silent hospital. 0 keeps a dishonest cloud that works with one of the
-# hospitals from declaring another one silent to learn its counts; a silent hospital then stops the job.
+# How often the first round may begin anew without a silent hospital. 0 keeps a dishonest cloud that works with one of
+# the hospitals from declaring another one silent to learn its counts; a silent hospital then stops the job.
 max_shrinks = 1
 # The most that predictions may show: "class", "probability" or "counts".
 disclosure = "counts"
