@@ -64,7 +64,8 @@ def acts(page: Auditor, before: Before = None) -> Response:
     jobs = page.services.jobs.page(study=None, state=None, before=None, limit=_JOBS, hospital=None)
     found = page.services.audits.stretch_of_acts(before, _PAGE)
     lines = [job_line(stored) for stored in jobs]
-    return _shown(page, "audit.html", found, jobs=lines, studies=page.services.studies.all()[:_STUDIES])
+    studies = page.services.study_lists.page("all", hospital=None, limit=_STUDIES)
+    return _shown(page, "audit.html", found, jobs=lines, studies=studies)
 
 
 @router.get("/audit/people")

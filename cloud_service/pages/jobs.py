@@ -15,6 +15,7 @@ from shared.protocol.states import CloudState
 
 router = page_router()
 _PAGE: Final = 50
+_CHOICES: Final = 100
 _SHOWN: Final = ("INVITING", "COLLECTING", "OPENING", "DECIDING", "COMPUTING", "DONE", "FAILED", "CANCELLED")
 
 
@@ -46,5 +47,6 @@ def jobs(
 
 
 def _studies(page: Page) -> list[str]:
-    seen = page.services.sight.studies(page.caller)
-    return [view.id for view in page.services.studies.all() if seen is None or view.id in seen]
+    """Ids to choose from; none where there are too many for that, and one is typed."""
+    found = page.services.study_lists.page("all", hospital=page.caller.hospital, limit=_CHOICES + 1)
+    return sorted(one.id for one in found) if len(found) <= _CHOICES else []

@@ -12,14 +12,14 @@ from cloud_service.pages.faults import page_router
 from cloud_service.pages.frame import Page, page_may
 from cloud_service.pages.hospitals import is_away
 from cloud_service.pages.studies import StudyLine, lines_of
-from cloud_service.pages.wording import GOOD, JobLine, job_line
+from cloud_service.pages.wording import JobLine, job_line
 from cloud_service.service.hospitals import HospitalView
 from cloud_service.service.permissions import Permission
+from cloud_service.store.jobs import StoredJob
+from cloud_service.store.study_lists import Kind
 from shared.protocol.expiry import NOTICE_SECONDS
-from shared.protocol.states import TERMINAL_CLOUD_STATES, CloudState
 
 router = page_router()
-_OF_A_STATE: Final = 100
 _FINISHED: Final = 5
 _LISTED: Final = 10
 """Of each list so many are shown; the pages of their own have all."""
@@ -27,15 +27,19 @@ _LISTED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What somebody should look at. Each list may be empty."""
+    """What somebody should look at. Each list may be empty, and holds the first of as many as its number says."""
 
     waiting: Sequence[JobLine]
     running: Sequence[JobLine]
+    n_waiting: int
+    n_running: int
     finished: Sequence[JobLine]
     away: Sequence[HospitalView]
     certificates: Sequence[HospitalView]
     ending: Sequence[StudyLine]
     unanswered: Sequence[StudyLine]
+    n_ending: int
+    n_unanswered: int
 
     @property
     def is_quiet(self) -> bool:
@@ -60,41 +64,35 @@ def _values(page: Page) -> dict[str, Any]:
 
 
 def _attention(page: Page) -> Attention:
-    now, services = page.services.history.clock(), page.services
-    living = _living(page) if page.may(Permission.JOBS_READ) else []
+    now, services, own = page.services.history.clock(), page.services, page.caller.hospital
+    jobs = services.jobs if page.may(Permission.JOBS_READ) else None
+    waiting, running = (0, 0) if jobs is None else jobs.count_living(own)
     hospitals = services.hospitals.all() if page.may(Permission.HOSPITALS_READ) else []
     members = [view for view in hospitals if view.is_member]
-    studies = lines_of(page) if page.may(Permission.STUDIES_READ) else []
-    opened = [line for line in studies if line.state.kind == GOOD and line.expires is not None]
+    ending, n_ending = _studies(page, "ending")
+    unanswered, n_unanswered = _studies(page, "unanswered")
     return Attention(
-        waiting=[line for line in living if line.waits_for],
-        running=[line for line in living if not line.waits_for],
-        finished=_finished(page) if page.may(Permission.JOBS_READ) else [],
+        waiting=[] if jobs is None else _lines(jobs.living(is_waiting=True, limit=_LISTED, hospital=own)),
+        running=[] if jobs is None else _lines(jobs.living(is_waiting=False, limit=_LISTED, hospital=own)),
+        n_waiting=waiting,
+        n_running=running,
+        finished=[] if jobs is None else _lines(jobs.finished(limit=_FINISHED, hospital=own)),
         away=[view for view in members if is_away(view, now)],
         certificates=[view for view in members if view.certificate_until - now < NOTICE_SECONDS],
-        ending=[line for line in opened if line.expires is not None and line.expires - now < NOTICE_SECONDS],
-        unanswered=[line for line in opened if line.approved < line.members],
+        ending=ending,
+        unanswered=unanswered,
+        n_ending=n_ending,
+        n_unanswered=n_unanswered,
     )
 
 
-def _living(page: Page) -> list[JobLine]:
-    states = [state for state in CloudState if state not in TERMINAL_CLOUD_STATES]
-    found = [line for state in states for line in _of_state(page, state, _OF_A_STATE)]
-    return sorted(found, key=lambda line: -line.created)
-
-
-def _finished(page: Page) -> list[JobLine]:
-    found = [
-        line
-        for state in CloudState
-        if state in TERMINAL_CLOUD_STATES
-        for line in _of_state(page, state, _FINISHED)
-    ]
-    return sorted(found, key=lambda line: -(line.finished or 0))[:_FINISHED]
-
-
-def _of_state(page: Page, state: CloudState, limit: int) -> list[JobLine]:
-    found = page.services.jobs.page(
-        study=None, state=state, before=None, limit=limit, hospital=page.caller.hospital
-    )
+def _lines(found: Sequence[StoredJob]) -> list[JobLine]:
     return [job_line(stored) for stored in found]
+
+
+def _studies(page: Page, kind: Kind) -> tuple[list[StudyLine], int]:
+    """The first of a kind, and how many there are."""
+    if not page.may(Permission.STUDIES_READ):
+        return [], 0
+    number = page.services.study_lists.count(kind, hospital=page.caller.hospital)
+    return lines_of(page, kind, limit=_LISTED) if number else [], number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query, Response
 
@@ -16,8 +16,9 @@ from cloud_service.service.governance import Standing
 from cloud_service.service.permissions import Permission
 from cloud_service.service.refusals import UnknownThingError
 from cloud_service.service.studies import StudyView
-from cloud_service.service.terms import is_over
+from cloud_service.service.study_lists import StudySummary
 from cloud_service.store.jobs import StoredJob
+from cloud_service.store.study_lists import Kind
 from machine.browsers import file_of, json_file
 from shared.protocol.contract_words import contract_words
 from shared.protocol.disclosure_page import dossier_page
@@ -29,19 +30,17 @@ router = page_router()
 _JOBS: Final = 20
 _SHOWN: Final = 100
 _LONGEST_SEARCH: Final = 200
+_MOST_PAGES: Final = 10_000
 Reader = Annotated[Page, Depends(page_may(Permission.STUDIES_READ))]
 LedgerReader = Annotated[Page, Depends(page_may(Permission.LEDGER_READ))]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyLine:
-    """A study in a list. `approved` of `members`; of a study of before documents none."""
+    """A study in a list."""
 
-    view: StudyView
+    view: StudySummary
     state: Word
-    approved: int
-    members: int
-    expires: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +51,22 @@ class Answer:
     state: Word
 
 
-def lines_of(page: Page) -> Sequence[StudyLine]:
-    """The studies that who looks may see, those that are open first."""
-    seen = page.services.sight.studies(page.caller)
-    views = [view for view in page.services.studies.all() if seen is None or view.id in seen]
-    documents = [view.document for view in views if view.document is not None]
-    standings, now = page.services.governance.standings_of_all(documents), page.services.history.clock()
-    lines = [_line(view, standings.get(view.id, []), now) for view in views]
-    return sorted(lines, key=lambda line: (line.state.kind != GOOD, line.view.id))
+def lines_of(
+    page: Page, kind: Kind, *, limit: int, words: Sequence[str] = (), offset: int = 0
+) -> list[StudyLine]:
+    """Studies of a kind that who looks may see, those that are open first."""
+    found = page.services.study_lists.page(
+        kind, hospital=page.caller.hospital, limit=limit, words=words, offset=offset
+    )
+    now = page.services.history.clock()
+    return [StudyLine(view, state_of(view.closed, view.expires, now)) for view in found]
 
 
-def state_of(view: StudyView, now: int) -> Word:
+def state_of(closed: int | None, expires: int | None, now: int) -> Word:
     """Whether a study takes jobs."""
-    if view.closed is not None:
+    if closed is not None:
         return Word(text("cloud.studies.closed"), OVER)
-    if view.document is not None and is_over(view.document, now):
+    if expires is not None and now > expires:
         return Word(text("cloud.studies.over"), OVER)
     return Word(text("cloud.studies.open"), GOOD)
 
@@ -75,21 +75,21 @@ def state_of(view: StudyView, now: int) -> Word:
 def studies(
     page: Reader,
     search: Annotated[str, Query(max_length=_LONGEST_SEARCH)] = "",
-    shown: Annotated[str, Query(pattern="^(all|open)$")] = "all",
+    shown: Annotated[Literal["all", "open", "ending", "unanswered"], Query()] = "all",
+    number: Annotated[int, Query(alias="page", ge=1, le=_MOST_PAGES)] = 1,
 ) -> Response:
-    """The list, or what of it has the searched words."""
-    words = search.casefold().split()
-    lines = [
-        line
-        for line in lines_of(page)
-        if (shown == "all" or line.state.kind == GOOD)
-        and all(word in f"{line.view.id} {line.view.question}".casefold() for word in words)
-    ]
+    """A page of the list, or of what of it has the searched words."""
+    words = search.split()
+    found = page.services.study_lists.count(shown, hospital=page.caller.hospital, words=words)
+    lines = lines_of(page, shown, limit=_SHOWN, words=words, offset=(number - 1) * _SHOWN)
     return page.show(
         "studies.html",
         active="studies",
-        lines=lines[:_SHOWN],
-        more=max(0, len(lines) - _SHOWN),
+        lines=lines,
+        found=found,
+        number=number,
+        pages=max(1, -(-found // _SHOWN)),
+        kinds=("all", "open", "ending", "unanswered"),
         search=search,
         shown=shown,
     )
@@ -99,11 +99,12 @@ def studies(
 def study(page: Reader, study_id: str) -> Response:
     """One study: question, answers, rules in words, jobs, files."""
     view, services = page.services.studies.get(study_id), page.services
-    state = state_of(view, services.history.clock())
+    document = view.document
+    expires = None if document is None else document.expires
+    state = state_of(view.closed, expires, services.history.clock())
     found = services.jobs.page(
         study=study_id, state=None, before=None, limit=_JOBS, hospital=page.caller.hospital
     )
-    document = view.document
     contract = None if document is None else document.contract
     told = contract_words(contract)
     return page.show(
@@ -170,16 +171,6 @@ def dossier_file(page: LedgerReader, study_id: str) -> Response:
     """The same for programs."""
     found = page.services.dossiers.of_study(study_id, hospital=page.caller.hospital)
     return json_file(found, f"{study_id}.dossier.json")
-
-
-def _line(view: StudyView, standings: Sequence[Standing], now: int) -> StudyLine:
-    return StudyLine(
-        view=view,
-        state=state_of(view, now),
-        approved=sum(one.state == "approved" for one in standings),
-        members=len(standings),
-        expires=None if view.document is None else view.document.expires,
-    )
 
 
 def _answers(page: Page, view: StudyView, jobs: Sequence[StoredJob]) -> list[Answer]:

@@ -132,7 +132,7 @@ def _faults(page: Page, draft: Draft) -> tuple[dict[str, str], StudyDocument | N
         )
     except (InputError, PeerError) as error:
         return dict([placed(error, values)]), None
-    if any(view.id == document.id for view in services.studies.all()):
+    if services.studies.has(document.id):
         return {"id": _taken(document.id)}, document
     return {}, document
 

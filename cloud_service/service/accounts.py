@@ -85,6 +85,16 @@ class Accounts:
         with self.database.read() as connection:
             return [_account(row) for row in people.all_people(connection)]
 
+    def page(self, *, limit: int, offset: int) -> list[Account]:
+        """Accounts by name, disabled ones as well: a page of them."""
+        with self.database.read() as connection:
+            return [_account(row) for row in people.some_people(connection, limit=limit, offset=offset)]
+
+    def count(self) -> int:
+        """How many accounts there are."""
+        with self.database.read() as connection:
+            return people.count_people(connection)
+
     def change(self, name: str, roles: Collection[str], hospital: str | None) -> Account:
         """Give other roles in place of those of before. Raises: InputError."""
         _check_roles(roles, hospital)

@@ -43,6 +43,7 @@ from cloud_service.service.rsa_rotation import CLEARING_SECONDS, Clearing
 from cloud_service.service.sight import Sight
 from cloud_service.service.starting import note_start
 from cloud_service.service.studies import Studies
+from cloud_service.service.study_lists import StudyLists
 from cloud_service.service.summing import Summer
 from cloud_service.service.tickets import Tickets
 from cloud_service.service.tokens import Tokens
@@ -68,6 +69,7 @@ class Services:
     inbox: InboxDoor
     hospitals: Hospitals
     studies: Studies
+    study_lists: StudyLists
     drafts: Drafts
     governance: Governance
     jobs: Jobs
@@ -156,6 +158,7 @@ def build_services(
         inbox=InboxDoor(database, admission, rates, presence, history, clock),
         hospitals=Hospitals(database, admission, presence, clock),
         studies=studies,
+        study_lists=StudyLists(database, clock),
         drafts=drafts,
         governance=governance,
         jobs=Jobs(settings, database, membership, keys, aftermath, quotas, clock),

@@ -77,7 +77,7 @@ class Studies:
         try:
             with self.database.write() as connection:
                 directory.add_study(connection, values)
-                governance.add_document(connection, study.id, sha256, raw, document.members)
+                governance.add_document(connection, study.id, sha256, raw, document.members, document.expires)
                 details = {"sha256": sha256}
                 acts.record(
                     connection, actor=actor, act="study_created", subject=study.id, now=now, details=details
@@ -155,6 +155,11 @@ class Studies:
                 f"there is no study {study_id}" if is_valid_id(study_id) else "no such study"
             )
         return _view(row, document)
+
+    def has(self, study_id: str) -> bool:
+        """Whether there is a study of this id."""
+        with self.database.read() as connection:
+            return directory.study(connection, study_id) is not None
 
     def all(self) -> list[StudyView]:
         """Every study, by id."""

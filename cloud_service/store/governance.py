@@ -118,10 +118,13 @@ def newest_change(connection: Connection) -> int:
     return int(connection.scalar(_CHANGE) or 0)
 
 
-def add_document(connection: Connection, study: str, sha256: str, raw: bytes, members: Sequence[str]) -> None:
-    """The document of a new study."""
+def add_document(
+    connection: Connection, study: str, sha256: str, raw: bytes, members: Sequence[str], expires: int
+) -> None:
+    """The document of a new study. Args: expires: its last second, as the document says."""
     change = _next_change(connection)
     row = {"study": study, "sha256": sha256, "document": raw, "closed": None, "change": change}
+    row |= {"expires": expires}
     connection.execute(insert(_DOCUMENTS), row)
     if members:
         connection.execute(insert(_MEMBERS), [{"study": study, "agent": agent} for agent in members])

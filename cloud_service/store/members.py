@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -43,6 +43,15 @@ MAX_HASHED_JOBS: Final = 64
 def whole(connection: Connection, job: str) -> dict[AgentId, Member]:
     """All members, for whoever looks at them after the connection is given back."""
     return {AgentId(row.agent): _member(row) for row in connection.execute(_LOAD, {"job": job})}
+
+
+def whole_of(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[AgentId, Member]]:
+    """All members of several jobs, by job."""
+    found: dict[str, dict[AgentId, Member]] = {job: {} for job in jobs}
+    query = select(_MEMBERS).where(_M.job.in_(jobs)).order_by(_M.job, _M.agent)
+    for row in connection.execute(query) if jobs else ():
+        found[row.job][AgentId(row.agent)] = _member(row)
+    return found
 
 
 class KeptMembers(Members):

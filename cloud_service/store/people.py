@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from cloud_service.store.journal import Entry
@@ -31,6 +31,7 @@ _CHAIN_LOCK: Final = 0x70656F70
 _PERSON: Final = select(_PEOPLE).where(_P.name == bindparam("who"))
 _PERSON_LOCKED: Final = _PERSON.with_for_update()
 _ALL_PEOPLE: Final = select(_PEOPLE).order_by(_P.name)
+_COUNT: Final = select(func.count()).select_from(_PEOPLE)
 _SESSION: Final = select(_SESSIONS).where(_S.sha256 == bindparam("hash"))
 _SEEN: Final = update(_SESSIONS).where(_S.sha256 == bindparam("hash")).values(seen=bindparam("now"))
 _TAKE_STEP: Final = (
@@ -58,6 +59,16 @@ def person(connection: Connection, name: str, *, lock: bool = False) -> Row[Any]
 def all_people(connection: Connection) -> list[Row[Any]]:
     """Every local account by name."""
     return list(connection.execute(_ALL_PEOPLE))
+
+
+def some_people(connection: Connection, *, limit: int, offset: int) -> list[Row[Any]]:
+    """Local accounts by name, a page of them."""
+    return list(connection.execute(_ALL_PEOPLE.limit(limit).offset(offset)))
+
+
+def count_people(connection: Connection) -> int:
+    """How many local accounts there are."""
+    return int(connection.execute(_COUNT).scalar_one())
 
 
 def add_person(connection: Connection, values: Mapping[str, Any]) -> None:

@@ -27,7 +27,8 @@ from cloud_service.store.tables import (
 class StudyDocumentRow(Base):
     """The document of a study; studies of versions without documents have none.
 
-    `closed`: since when it takes no more jobs. `change`: greater than of every document that changed before.
+    `closed`: since when it takes no more jobs. `expires`: its last second, as the document says; null in rows of a
+    version that kept it there alone. `change`: greater than of every document that changed before.
     """
 
     __tablename__ = "study_documents"
@@ -37,6 +38,7 @@ class StudyDocumentRow(Base):
     document: Mapped[Raw]
     closed: Mapped[Seconds | None]
     change: Mapped[Large] = mapped_column(index=True)
+    expires: Mapped[Seconds | None]
 
 
 class StudyMember(Base):

@@ -135,7 +135,12 @@ class JobRow(Base):
     """
 
     __tablename__ = "jobs"
-    __table_args__ = (Index("ix_jobs_state_deadline", "state", "deadline"),)
+    __table_args__ = (
+        Index("ix_jobs_state_deadline", "state", "deadline"),
+        Index("ix_jobs_created_id", "created", "id"),
+        Index("ix_jobs_state_created_id", "state", "created", "id"),
+        Index("ix_jobs_finished_id", "finished", "id"),
+    )
 
     id: Mapped[JobKey] = mapped_column(primary_key=True)
     study: Mapped[Name] = mapped_column(ForeignKey("studies.id"), index=True)

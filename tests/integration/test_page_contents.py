@@ -118,10 +118,10 @@ def test_assets_lead_to_no_other_file(analyst: Browser) -> None:
 def test_an_error_of_ours_names_the_request_and_nothing_else(
     cloud: CloudUnderTest, analyst: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(_self: object) -> list[object]:
+    def broken(_self: object, *_: object, **__: object) -> list[object]:
         raise RuntimeError("row 7 of patient Smith")
 
-    monkeypatch.setattr(type(cloud.services.studies), "all", broken)
+    monkeypatch.setattr(type(cloud.services.study_lists), "page", broken)
     page = analyst.get("/studies")
     assert page.status_code == 500
     assert page.headers["x-request-id"] in page.text

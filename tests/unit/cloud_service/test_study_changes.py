@@ -27,7 +27,7 @@ def database(database_url: str) -> Database:
 def _create(connection: Connection, name: str) -> None:
     values = {"id": name, "question": "who is ill?", "schema": b"{}", "publish_tree": False}
     directory.add_study(connection, {**values, "disclosure": "class", "synthetic": True, "created": 1})
-    governance.add_document(connection, name, name.encode().hex().ljust(64, "0"), b"{}", ["h1"])
+    governance.add_document(connection, name, name.encode().hex().ljust(64, "0"), b"{}", ["h1"], 2**40)
 
 
 def test_studies_that_are_created_at_once_are_different_changes(database: Database) -> None:
