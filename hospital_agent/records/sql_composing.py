@@ -2,16 +2,17 @@
 
 Of joined fields the engine only joins and compares; what a combination means is found out once a distinct one, by the
 same code as of files (`sql_checks`). A column of numbers that has the engine's numeric type is joined as the engine
-prints it, which is exact for whole numbers and decimals. Days of columns with the engine's own types of dates are a
-column of whole numbers, bounded like every other one (`sql_numbers`).
+prints it, which is exact for whole numbers and decimals. Days of columns with the engine's own types of dates are
+subtracted there, and are texts as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import reduce
-from operator import add
+from operator import add, or_
 from typing import Any
 
 from hospital_agent.records.composing import can_derive
@@ -43,8 +44,7 @@ def composed_there(rows: Any, actual: Mapping[str, str], settings: DataSettings)
             continue
         columns = [rows[actual[name]] for name in one.columns]
         if _has_dates(one, contract, columns, settings):
-            first, second = map(_date, columns)
-            made.numbers[one.name] = second.delta(first, unit="day").name(one.name)
+            made.numbers[one.name] = _days(columns).name(one.name)
         else:
             made.texts[one.name] = _joined(columns).name(one.name)
     return made
@@ -61,6 +61,19 @@ def _has_dates(one: Derivation, contract: DataContract, columns: list[Any], sett
     )
     kinds = [column.type() for column in columns]
     return plain and all(kind.is_date() or (kind.is_timestamp() and kind.timezone is None) for kind in kinds)
+
+
+def _days(columns: list[Any]) -> Any:
+    """The days as a text; of dates that reading knows no text of, the joined fields, which reading then refuses.
+
+    Engines have years beyond 9999 and infinity, and would count them or take them for empty.
+    """
+    first, second = map(_date, columns)
+    least, most = (ibis().date(one.isoformat()) for one in (date.min, date.max))
+    is_outside = reduce(or_, [test for one in (first, second) for test in (one < least, one > most)])
+    return ibis().cases(
+        (is_outside, _joined([first, second])), else_=second.delta(first, unit="day").cast("string")
+    )
 
 
 def _date(column: Any) -> Any:

@@ -87,6 +87,20 @@ def test_days_between_columns_of_dates_are_counted_there(tmp_path: Path) -> None
     assert sorted(row[1] for row in rows_of(again.rows())) == sorted(stay_codes())
 
 
+@pytest.mark.parametrize("odd", ["DATE 'infinity'", "DATE '10000-01-01'", "TIMESTAMP '-infinity'"])
+def test_dates_that_reading_knows_no_text_of_are_refused_there_too(tmp_path: Path, odd: str) -> None:
+    with duckdb.connect(str(tmp_path / "ward.db")) as engine:
+        engine.execute(f"CREATE TABLE ward AS {OF_DATES} FROM range(30) t(i)")
+        engine.execute(
+            f"CREATE TABLE odd AS SELECT * REPLACE (CAST({odd} AS DATE) AS admitted) FROM ward LIMIT 1"
+        )
+        engine.execute("INSERT INTO ward SELECT * FROM odd")
+    settings = DataSettings(url=f"duckdb://{tmp_path / 'ward.db'}", table="ward", contract=CONTRACT)
+    with pytest.raises(InputError, match="column 'stay'") as refused:
+        open_source(settings, tmp_path / "frozen").freeze(SCHEMA, SALT)
+    assert not any(text in str(refused.value) for text in ("infinity", "10000"))
+
+
 def stay_codes() -> list[int]:
     """Of the rows of OF_DATES."""
     stays = [None if i % 10 == 0 else i % 13 - 3 for i in range(3000)]
@@ -112,6 +126,9 @@ def test_postgresql_makes_the_same(postgres_server: str, tmp_path: Path) -> None
         assert way_of(dates, SCHEMA) == THERE
         found = open_source(dates, tmp_path / "dates").freeze(SCHEMA, SALT).rows()
         assert sorted(row[1] for row in rows_of(found)) == sorted(stay_codes())
+        engine.execute("UPDATE stays SET admitted = 'infinity' WHERE admitted = '2020-01-03'")
+        with pytest.raises(InputError, match="column 'stay': texts that the schema does not list"):
+            open_source(dates, tmp_path / "infinite").freeze(SCHEMA, SALT)
 
 
 def test_a_number_of_too_many_combinations_is_copied_and_says_so(tmp_path: Path) -> None:
