@@ -72,12 +72,9 @@ class SecretDesk:
                 "privet cloud job create --mode gain-ratio --ask.",
             ) from None
         except TemporaryError as error:
-            known = self.questions.get(question.id)
-            if (
-                known is not None and known.job is not None
-            ):  # the answer was lost, but the job's offer has come
-                return known
-            self.questions.put(replace(question, state="failed", reason=str(error)))
+            kept = self.questions.put(replace(question, state="failed", reason=str(error)))
+            if kept.job is not None:  # the answer was lost, but the job's offer has come
+                return kept
             raise RefusedError(503, "cloud_unreachable", str(error), remedy="Ask again in a while.") from None
         return self.questions.put(replace(question, state="running", job=job))
 

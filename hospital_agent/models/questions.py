@@ -26,6 +26,8 @@ _STARTING_SECONDS: Final = 30
 """The cloud answers within 20 seconds, or the question fails."""
 _LONGEST_SECONDS: Final = 7 * 86_400
 _ID_BYTES: Final = 16
+_CHANGING: Final = threading.RLock()
+"""The daemon, and every thread of the local API, may change the same question."""
 
 QuestionState = Literal["starting", "running", "done", "failed"]
 
@@ -62,7 +64,6 @@ class Questions:
 
     folder: Path
     clock: Callable[[], float]
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def new(
         self,
@@ -73,7 +74,7 @@ class Questions:
         rows: Sequence[Sequence[str]],
     ) -> Question:
         """Keep a question that begins. Raises: InputError: too many are open."""
-        with self._lock:
+        with _CHANGING:
             self._tidy()
             if len(self._paths()) >= MOST:
                 raise InputError(
@@ -94,10 +95,17 @@ class Questions:
         return asked
 
     def put(self, question: Question) -> Question:
-        """Keep a change; of one that is over the records go."""
-        if question.is_over:
-            question = replace(question, rows=(), over=question.over or int(self.clock()))
-        self._write(question)
+        """Keep a change, of one that is over without its records. Returns: what is kept now.
+
+        Somebody else may have been first: what is over stays so, and what waits for a job is not taken back to before.
+        """
+        with _CHANGING:
+            kept = self.get(question.id)
+            if kept is not None and (kept.is_over or (question.job is None and kept.job is not None)):
+                return kept
+            if question.is_over:
+                question = replace(question, rows=(), over=question.over or int(self.clock()))
+            self._write(question)
         return question
 
     def give_up(self, question: Question) -> Question:
@@ -128,10 +136,11 @@ class Questions:
         So it does not hang on the cloud's answer to the wish, which may be lost. None: there is no such question, it is
         over, or it waits for another job.
         """
-        question = self.get(question_id)
-        if question is None or question.is_over or question.job not in (None, job):
-            return None
-        return question if question.job == job else self.put(replace(question, state="running", job=job))
+        with _CHANGING:
+            question = self.get(question_id)
+            if question is None or question.is_over or question.job not in (None, job):
+                return None
+            return question if question.job == job else self.put(replace(question, state="running", job=job))
 
     def _tidy(self) -> None:
         for question in map(self.give_up, self.all()):

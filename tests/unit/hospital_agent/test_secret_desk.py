@@ -99,3 +99,32 @@ def test_a_refusal_says_what_allows_it_and_keeps_no_record(tmp_path: Path) -> No
             SecretDesk(questions, start, Job().outcome).ask(answers(), [{"sex": "f"}], caller="ward")
         assert found.value.status == status
     assert [(one.state, one.rows) for one in questions.all()] == [("failed", ())] * 2
+
+
+def test_what_is_over_stays_so_and_a_job_that_is_known_is_not_forgotten(tmp_path: Path) -> None:
+    questions = Questions(tmp_path, time.time)
+    asked = questions.new("s", "m", "ward", ["sex"], [["f"]])
+    claimed = questions.claim(asked.id, "j")
+    assert questions.put(replace(asked, state="failed", reason="no answer")) == claimed
+    done = questions.put(replace(asked, state="done", job="j", answers=("ill",)))
+    assert questions.put(replace(asked, state="running", job="j")) == done == questions.get(asked.id)
+
+
+def test_many_may_change_one_question_at_once(tmp_path: Path) -> None:
+    asked = Questions(tmp_path, time.time).new("s", "m", "ward", ["sex"], [["f"]])
+    begin, failures = threading.Barrier(8), []
+
+    def change() -> None:
+        begin.wait()
+        try:
+            for _ in range(5):  # of the daemon and of each thread of the local API
+                Questions(tmp_path, time.time).put(replace(asked, state="running", job="j"))
+        except OSError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=change) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
