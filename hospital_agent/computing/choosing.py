@@ -66,12 +66,20 @@ def check_table(manifest: Manifest) -> None:
 def check_model(manifest: Manifest, shelf: Shelf) -> None:
     """Whether the shared tree that a job asks is here, and is asked as it was grown: same parties, columns and height.
 
+    Another study is another agreement: how often a tree is asked is for the document under which it grew.
+
     Raises: InputError.
     """
     secret = manifest.secret
     if secret is None or secret.model is None:
         return
     grown = shelf.get(secret.model).manifest
+    if grown.study != manifest.study:
+        raise InputError(
+            f"the job of study {manifest.study} asks a tree of study {grown.study}",
+            where=f"model {secret.model}",
+            remedy="Ask the tree in the study that grew it; its document says how often.",
+        )
     same = (
         grown.secret is not None
         and grown.secret.compute_parties == secret.compute_parties
