@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hospital_agent.journal import JobEntry
 from hospital_agent.journal.reading import CAME, LEFT, Record, asked_by_round
-from shared.texts import text, texts
+from shared.texts import has_text, text
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
 
@@ -23,8 +23,6 @@ _SIZED: Final = {
     MessageType.ROUND_OPEN: "slots",
     MessageType.AGGREGATE: "ciphertexts",
 }
-
-
 _OUTSIDE_OF_ROUNDS: Final = (
     MessageType.JOB_OFFER,
     MessageType.JOB_ACCEPT,
@@ -153,4 +151,4 @@ def _event_name(kind: str) -> str:
 
 
 def _optional(name: str, **places: object) -> str:
-    return text(name, **places) if name in texts() else ""
+    return text(name, **places) if has_text(name) else ""
