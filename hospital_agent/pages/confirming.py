@@ -67,16 +67,24 @@ class Confirmation:
         )
 
     def take(
-        self, request: Request, step: Step, fields: Mapping[str, str], act: Callable[[str], str]
+        self,
+        request: Request,
+        look: Callable[[], Step],
+        fields: Mapping[str, str],
+        act: Callable[[str], str],
     ) -> Response:
-        """Do it. Args: act: given the steward's name; where to go then.
+        """Do it. Args: look: the step as things stand. act: given the steward's name; where to go then.
 
+        Looked at again once the password is proven, which takes a while: a button pressed twice acts once.
         Raises: PageProblem: things stand otherwise than was shown, or nobody may speak here.
         """
+        step = look()
         try:
             person = self.speaking.prove(fields)
         except WrongStewardError:
             return self.show(request, step, fields)
-        if fields.get("seen") != step.seen:
-            raise PageProblem(409, "changed")
-        return RedirectResponse(act(person), 303)
+        with self.speaking.acting:
+            if fields.get("seen") != look().seen:
+                raise PageProblem(409, "changed")
+            place = act(person)
+        return RedirectResponse(place, 303)

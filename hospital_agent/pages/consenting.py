@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from fastapi import FastAPI, Request
 from starlette.responses import Response
@@ -30,7 +31,7 @@ def add(pages: FastAPI, house: House) -> None:
     def consent(request: Request, study: str, fields: Fields) -> Response:
         """Sign it and let the agent bring it to the cloud."""
         return confirmation.take(
-            request, _step(house, study), fields, lambda person: _say(house, person, study, fields)
+            request, partial(_step, house, study), fields, lambda person: _say(house, person, study, fields)
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
@@ -27,7 +29,7 @@ def add(pages: FastAPI, house: House) -> None:
     def forget(request: Request, job: str, fields: Fields) -> Response:
         """Do it."""
         return confirmation.take(
-            request, _step(house, job), fields, lambda person: _forget(house, person, job)
+            request, partial(_step, house, job), fields, lambda person: _forget(house, person, job)
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from fastapi import FastAPI, Request
@@ -37,8 +38,8 @@ def _add(pages: FastAPI, house: House, confirmation: Confirmation, act: str) -> 
     @pages.post(f"/house/models/{{model}}/{act}")
     def do(request: Request, model: str, fields: Fields) -> Response:
         """Do it."""
-        step = _step(house, model, act)
-        return confirmation.take(request, step, fields, lambda person: _done(house, person, step, fields))
+        look = partial(_step, house, model, act)
+        return confirmation.take(request, look, fields, lambda person: _done(house, person, look(), fields))
 
 
 def _step(house: House, wanted: str, act: str) -> Step:

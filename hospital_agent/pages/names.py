@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Final, Literal
 
 from fastapi import FastAPI, Request
@@ -66,9 +67,9 @@ def add(pages: FastAPI, house: House) -> None:
     @pages.post("/house/names/{name}/{act}")
     def change(request: Request, name: str, act: Act, fields: Fields) -> Response:
         """Do it."""
-        step = _step(house, name, act)
+        look = partial(_step, house, name, act)
         return confirmation.take(
-            request, step, fields, lambda person: _change(house, person, name, act, fields)
+            request, look, fields, lambda person: _change(house, person, name, act, fields)
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from hospital_agent.pages.problems import PageProblem
@@ -25,10 +26,11 @@ class WrongStewardError(PageProblem):
 
 @dataclass(frozen=True, slots=True)
 class Speaking:
-    """Who may speak on the pages of one agent."""
+    """Who may speak on the pages of one agent. `acting`: held by who does something, so that one does at a time."""
 
     folder: Path
     throttle: Throttle = field(default_factory=Throttle)
+    acting: Lock = field(default_factory=Lock, repr=False)
 
     def prove(self, fields: Mapping[str, str]) -> str:
         """The name of the steward who says this.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,6 +102,18 @@ def test_a_step_from_another_state_than_was_shown_is_not_taken(ward: Ward) -> No
     assert "Nothing was changed" in ward.act(f"/house/models/{NEW}/pin", 409, name="ward")
     assert "no name of a model" in ward.act(f"/house/models/{NEW}/pin", 422, name="0f3c")
     assert "a share between 0 and 1" in ward.act(f"{where}/canary", 422, model=NEW, share="2")
+    assert ward.answering("ward") == (OLD, "champion")
+
+
+def test_a_button_pressed_twice_acts_once(ward: Ward) -> None:
+    """Both posts show what was shown; proving a password takes long enough for them to meet."""
+    where = ward.act(f"/house/models/{OLD}/pin", name="ward")
+    ward.act(f"{where}/pin", model=NEW)
+    place = f"{where}/rollback"
+    fields = {**SAID, **ward.browser.hidden(place)}
+    with ThreadPoolExecutor(2) as both:
+        pressed = both.map(lambda _: ward.browser.send(place, fields).status_code, range(2))
+        assert sorted(pressed) == [303, 409]
     assert ward.answering("ward") == (OLD, "champion")
 
 

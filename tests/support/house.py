@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,13 +65,18 @@ class Browser:
 
     def post(self, path: str, form: str, status: int = 303, **fields: str) -> httpx.Response:
         """Send a form that stands on the page `form`, its hidden fields included."""
-        shown = self.get(form)
-        hidden = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', shown))
-        origin = self.url.rstrip("/")
-        headers = {"Origin": origin, "Sec-Fetch-Site": "same-origin"}
-        answer = self.http.post(path, data={**hidden, **fields}, headers=headers)
+        answer = self.send(path, {**self.hidden(form), **fields})
         assert answer.status_code == status, answer.text
         return answer
+
+    def hidden(self, form: str) -> dict[str, str]:
+        """The hidden fields of the form that stands on this page."""
+        return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', self.get(form)))
+
+    def send(self, path: str, fields: Mapping[str, str]) -> httpx.Response:
+        """A form as a browser posts it from one of our pages."""
+        headers = {"Origin": self.url.rstrip("/"), "Sec-Fetch-Site": "same-origin"}
+        return self.http.post(path, data=dict(fields), headers=headers)
 
 
 def csrf_of(html: str) -> str:
