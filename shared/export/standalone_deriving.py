@@ -60,7 +60,7 @@ def source_text(name, value, column, kind, spelling, missing, listing, bounds, p
         number = Decimal(text)
         if (low is not None and number < Decimal(low)) or (high is not None and number > Decimal(high)):
             raise ValueError("derived %a: its column %a: a number outside %s to %s" % (name, column, low, high))
-        if places is not None and number != round(number, places):
+        if places is not None and (Fraction(number) * 10**places).denominator != 1:
             raise ValueError("derived %a: its column %a: a number with too many decimals" % (name, column))
         return text
     texts, prefixes, rest = listing

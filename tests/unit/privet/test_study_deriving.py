@@ -12,6 +12,8 @@ import pytest
 
 from privet.estimator import PrivetTreeClassifier
 from shared.contract.asking import record_reader
+from shared.contract.files import contract_of
+from shared.contract.schema import schema_of_contract
 from shared.errors import InputError
 from shared.export.document import to_json
 from shared.export.formats import render
@@ -99,6 +101,27 @@ def test_what_cannot_be_made_is_refused_everywhere(record: dict[str, Any]) -> No
     whole = pd.DataFrame([RECORDS[0] | record | {"bmi": None}])
     with pytest.raises(ValueError, match="derived '"):
         estimator().predict(whole)
+
+
+def test_long_numbers_with_few_decimals_are_read_alike() -> None:
+    """More digits than a decimal of Python keeps by itself, of an attribute whose decimals are bounded."""
+    ratio = {"kind": "product", "name": "ratio", "columns": ["one", "two"], "powers": [1, -1], "decimals": 1}
+    document = {
+        "name": "ratio",
+        "attributes": [
+            {"name": "one", "kind": "number", "cuts": [], "decimals": 1},
+            {"name": "two", "kind": "number", "cuts": [], "decimals": 1},
+            {"name": "ratio", "kind": "number", "cuts": ["5"]},
+        ],
+        "class": {"name": "ill", "values": [{"value": "no"}, {"value": "yes"}]},
+        "derived": [ratio],
+    }
+    contract = contract_of(document, "ratio")
+    schema, tree = schema_of_contract(contract), Tree(Split(2, (Leaf(0, (1, 0)), Leaf(1, (0, 1))), 0, (1, 1)))
+    subject = Subject.prepare(tree, schema, "class", Origin(study="ratio"), contract)
+    record = {"one": "8" + "0" * 40 + ".5", "two": "1" + "0" * 40}
+    (answer,) = run_python(render(subject, "python").decode(), [record])
+    assert answer[0] == predict(tree, schema, record_reader(contract)(record), "class").label == "yes"
 
 
 def test_a_study_that_derives_nothing_has_no_more_in_its_file() -> None:
