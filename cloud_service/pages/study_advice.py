@@ -19,6 +19,7 @@ from shared.advice.fitting import Mode, Wishes
 from shared.advice.words import duration_text, entry_text, number_text, party_text, size_text
 from shared.errors import InputError
 from shared.protocol.disclosure import Entry
+from shared.wire.contract import ContractAttribute, DataContract
 from shared.wire.manifest import SchemaSpec
 from shared.wire.quality import QualityKind
 
@@ -28,11 +29,14 @@ _KINDS: Final = {"fits": GOOD, "unwished": WAIT, "impossible": BAD}
 
 @dataclass(frozen=True, slots=True)
 class AttributeLine:
-    """An attribute as a person reads it back. `kind`: name of a text."""
+    """An attribute as a person reads it back. `kind`: name of a text. The rest is of its data contract."""
 
     name: str
     kind: str
     values: str
+    unit: str = ""
+    meaning: str = ""
+    columns: str = ""
 
 
 def attributes_of(described: Described | None) -> list[AttributeLine]:
@@ -40,6 +44,7 @@ def attributes_of(described: Described | None) -> list[AttributeLine]:
     schema = _schema(described)
     if schema is None:
         return []
+    told = {one.name: one for one in _contracted(described)}
     lines = []
     for one in schema.attributes:
         if one.numeric is not None:
@@ -47,8 +52,25 @@ def attributes_of(described: Described | None) -> list[AttributeLine]:
         else:
             ordered = one.cuts is not None or one.treat_as == "ordered"
             kind, values = "ordered" if ordered else "listed", "; ".join(one.values)
-        lines.append(AttributeLine(one.name, kind, values))
+        of_contract = told.get(one.name)
+        if of_contract is None:
+            lines.append(AttributeLine(one.name, kind, values))
+            continue
+        columns = ", ".join(of_contract.columns)
+        lines.append(
+            AttributeLine(one.name, kind, values, of_contract.unit, of_contract.description, columns)
+        )
     return [*lines, AttributeLine(schema.class_.name, "class", "; ".join(schema.class_.labels))]
+
+
+def _contracted(described: Described | None) -> Sequence[ContractAttribute]:
+    """Attributes of the contract; none where there is none, or none that could be read."""
+    if described is None or described.contract is None:
+        return ()
+    try:
+        return DataContract.model_validate(described.contract).attributes
+    except ValidationError:  # told beside the field, when the step is saved
+        return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ ASKING: Final[Mapping[str, str]] = {
 """Fields of how often a hospital may ask a shared tree, and what the document calls them."""
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "question": ("id", "question", "purpose", "legal_basis", "synthetic"),
-    "records": ("document", "lines", "class_name", "class_labels"),
+    "records": ("document", "lines", "class_name", "class_labels", "fhir"),
     "hospitals": ("members", "records", "min_hospitals", "start"),
     "mode": (
         "hide_sums",
@@ -170,6 +170,7 @@ def read(values: Values) -> Reading:
     if described is not None:
         body |= {"schema": described.schema}
         body |= {} if described.contract is None else {"contract": described.contract}
+    body |= _mapping(values, faults)
     try:
         checked = StudyIn.model_validate_json(json.dumps(body))
     except ValidationError as error:
@@ -195,6 +196,8 @@ def placed(error: Exception, values: Values) -> tuple[str, str]:
     if where == "study":  # a rule of the document itself, whose words begin with the member's name
         sentence = sentence.removeprefix("the document: ")
         name = sentence.split(" ")[0].rstrip(":,")
+    if name == "mapping":  # which attribute of it is a part of the place
+        return "fhir", str(error)
     if name in ("schema", "attribute", "class", "contract"):
         return _field("schema", values), sentence
     found = _field(name, values)
@@ -221,6 +224,17 @@ def _described(values: Values, faults: dict[str, str]) -> Described | None:
     except InputError as error:
         faults[_class_fault(error, name)] = str(error)
         return None
+
+
+def _mapping(values: Values, faults: dict[str, str]) -> dict[str, Any]:
+    said = values.value("fhir").strip()
+    if not said:
+        return {}
+    try:
+        return {"fhir": json.loads(said)}
+    except (ValueError, RecursionError):
+        faults["fhir"] = text("cloud.plan.fault.not_json")
+        return {}
 
 
 def _class_fault(error: InputError, name: str) -> str:

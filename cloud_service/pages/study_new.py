@@ -176,7 +176,9 @@ def _show(
 def _of_step(page: Page, step: str, values: Values, reading: Reading) -> dict[str, Any]:
     """What only one step shows."""
     if step == "records":
-        return {"attributes": attributes_of(reading.described)}
+        described = reading.described
+        has_contract = described is not None and described.contract is not None
+        return {"attributes": attributes_of(described), "has_contract": has_contract}
     if step == "hospitals":
         known = {view.id: view for view in page.services.hospitals.all()}
         return {"known": known}

@@ -12,7 +12,9 @@ import pytest
 
 from shared.protocol.plain_words import words_of
 from tests.support.browsing import Browser, with_session
+from tests.support.clinic import SCHEMA as WARD
 from tests.support.cloud_server import CloudUnderTest, running_cloud
+from tests.support.ward import MAPPING
 
 LINES = "nausea: no, yes\nstage (in order): I, II, III\ntemperature: cut at 37.5, 38"
 QUESTION = {"question": "Who needs a bed?", "id": "beds", "purpose": "", "legal_basis": ""}
@@ -218,6 +220,8 @@ def test_a_file_with_a_schema_a_study_or_a_contract(browser: Browser) -> None:
         "attributes": [
             {
                 "name": "pain",
+                "description": "Pain at rest",
+                "columns": ["ache"],
                 "kind": "category",
                 "values": [{"value": "no"}, {"value": "yes", "texts": ["y"]}],
             }
@@ -228,8 +232,26 @@ def test_a_file_with_a_schema_a_study_or_a_contract(browser: Browser) -> None:
         draft = begun(browser, id=f"file-{number}")
         answer = browser.post(f"{draft}/records", {**RECORDS, "document": json.dumps(document)})
         assert answer.status_code == 303, text_of(answer.text)
-        assert "pain values, one by one no; yes" in text_of(browser.get(f"{draft}/records").text)
+        told = text_of(browser.get(f"{draft}/records").text)
+        assert "pain values, one by one no; yes" in told
+        assert ("Pain at rest ache" in told) == (document is contract)
         browser.post(f"{draft}/delete")
+
+
+def test_a_mapping_for_clinical_systems_is_uploaded(browser: Browser) -> None:
+    records = {**RECORDS, "document": json.dumps(WARD), "lines": ""}
+    draft = begun(browser, id="mapped")
+    answer = browser.post(f"{draft}/records", {**records, "fhir": "{"})
+    assert answer.status_code == 422
+    assert "not JSON" in fault_of(answer.text, "fhir")
+    foreign = {**MAPPING, "attributes": [{**MAPPING["attributes"][0], "name": "fever"}]}
+    answer = browser.post(f"{draft}/records", {**records, "fhir": json.dumps(foreign)})
+    assert answer.status_code == 422
+    assert "fever" in fault_of(answer.text, "fhir")
+    answer = browser.post(f"{draft}/records", {**records, "fhir": json.dumps(MAPPING)})
+    assert answer.status_code == 303, text_of(answer.text)
+    assert "FHIR mapping inflammations" in text_of(browser.get(f"{draft}/summary").text)
+    browser.post(f"{draft}/delete")
 
 
 def test_a_draft_is_its_owners_alone(cloud: CloudUnderTest, browser: Browser) -> None:

@@ -3,9 +3,11 @@
 
 (() => {
   const quietMilliseconds = 4000;
+  const noticeMilliseconds = 30000;
   let last = 0;
   let timer = 0;
-  // What has just been done is said until something else has happened since.
+  // What has just been done is said until something else has happened since, or half a minute is over.
+  const begun = Date.now();
   const first = document.querySelector("[data-announce]")?.dataset.announce;
 
   function say(sentence) {
@@ -19,7 +21,8 @@
   document.addEventListener("htmx:afterSwap", (event) => {
     const told = event.target.querySelector("[data-announce]");
     if (!told) return;
-    if (told.dataset.announce !== first) document.querySelector("[data-notice]")?.remove();
+    const isOld = Date.now() - begun > noticeMilliseconds;
+    if (isOld || told.dataset.announce !== first) document.querySelector("[data-notice]")?.remove();
     clearTimeout(timer);
     timer = setTimeout(() => say(told.dataset.announce), Math.max(0, last + quietMilliseconds - Date.now()));
   });
