@@ -11,7 +11,7 @@ from hospital_agent.journal import studies
 from hospital_agent.journal.studies import REFUSED, StudyEntry, StudyState
 from hospital_agent.policy import DECLINED, Refusal
 from shared.errors import PeerError
-from shared.protocol.asking import Earlier, asked_of, too_often, verify_asked
+from shared.protocol.asking import Earlier, asked_of, asked_when, too_often, verify_asked
 from shared.protocol.expiry import day_of
 from shared.protocol.governing import outside
 from shared.protocol.polling import MAX_SKEW_SECONDS
@@ -74,6 +74,7 @@ def _unasked(office: Office, entry: StudyEntry, casework: Casework, manifest: Ma
         return None
     if ask.hospital == office.own and office.questions.claim(ask.question, manifest.job) is None:
         return text("outside.not_asked_here")
+    now = int(office.clock())
     earlier = studies.asked_by(office.journal, entry.study, ask.hospital)
     begun = {one.question for one in earlier}
     for job, case in casework.cases.items():
@@ -81,9 +82,9 @@ def _unasked(office: Office, entry: StudyEntry, casework: Casework, manifest: Ma
         if other is None or job == manifest.job or other.question in begun:
             continue
         if (other.study, other.hospital) == (ask.study, ask.hospital):
-            created = case.participation.manifest.created
+            created = asked_when(case.participation.manifest, now)
             earlier.append(Earlier(other.question, other.records, created))
-    return too_often(entry.document.asking, ask, manifest.created, earlier)
+    return too_often(entry.document.asking, ask, asked_when(manifest, now), earlier)
 
 
 def _too_many(_office: Office, entry: StudyEntry, casework: Casework, manifest: Manifest) -> str | None:

@@ -318,7 +318,7 @@ class Casework:
                 if asked_of(after.manifest) is None:
                     studies.note_begun(journal, entry.study)
                 else:
-                    studies.note_asked(journal, after.manifest)
+                    studies.note_asked(journal, after.manifest, int(self.office.clock()))
             journal.put_job(entry)
             for message in outcome.outgoing:
                 journal.queue(message)

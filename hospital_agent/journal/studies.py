@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hospital_agent.journal.store import Journal
 from shared.errors import InputError, InternalError
-from shared.protocol.asking import Earlier, asked_of
+from shared.protocol.asking import Earlier, asked_of, asked_when
 from shared.wire.contract import DataContract
 from shared.wire.fhir_mapping import FhirMapping
 from shared.wire.manifest import Manifest
@@ -157,12 +157,12 @@ def note_begun(journal: Journal, study_id: str) -> None:
     journal.connection.execute("UPDATE studies SET begun = begun + 1 WHERE study = ?", (study_id,))
 
 
-def note_asked(journal: Journal, manifest: Manifest) -> None:
-    """Inside a transaction: one more question of a hospital to a shared tree of the study began."""
+def note_asked(journal: Journal, manifest: Manifest, now: int) -> None:
+    """Inside a transaction: one more question of a hospital to a shared tree of the study began. Args: now: here."""
     ask = asked_of(manifest)
     if ask is None:
         raise InternalError("a job that no hospital asked for is counted with the study's jobs")
-    values = (manifest.job, ask.study, ask.hospital, ask.question, ask.records, manifest.created)
+    values = (manifest.job, ask.study, ask.hospital, ask.question, ask.records, asked_when(manifest, now))
     journal.connection.execute("INSERT OR IGNORE INTO asked_questions VALUES (?, ?, ?, ?, ?, ?)", values)
 
 

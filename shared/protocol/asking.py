@@ -42,6 +42,15 @@ def asked_of(manifest: Manifest) -> Ask | None:
     return None if asked is None else asked.ask
 
 
+def asked_when(manifest: Manifest, now: int) -> int:
+    """The time under which an agent counts a question that it sees now, Unix seconds.
+
+    That of the job, for cloud and agents count alike; but no more than a day ago, else a cloud that dates jobs back,
+    each by another day, would let all questions of the study be asked on one.
+    """
+    return max(manifest.created, now - DAY_SECONDS)
+
+
 def sign_ask(ask: Ask, signer: Signer) -> SignedAsk:
     """The hospital's word."""
     return SignedAsk(ask=ask, signature=signer.sign(_message(ask)).hex())

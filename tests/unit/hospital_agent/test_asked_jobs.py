@@ -26,7 +26,7 @@ from tests.support.world import Parties
 
 PARTIES = Parties([AgentId("h1"), AgentId("h2"), AgentId("h3"), AgentId("h4")])
 FEW = {"questions_per_day": 2, "questions": 3, "records_per_day": 10, "records": 12}
-ALLOWED = document(PARTIES, **{**STUDY, "asking": FEW}, max_jobs=1)
+ALLOWED = document(PARTIES, **{**STUDY, "asking": FEW}, max_jobs=1, expires=CREATED + 2_000_000)
 
 
 @pytest.fixture
@@ -63,13 +63,34 @@ def refusal(office: Office, manifest: Manifest, *waiting: Manifest) -> str | Non
 def begin(office: Office, *jobs: Manifest) -> None:
     with office.journal.transaction():
         for manifest in jobs:
-            studies.note_asked(office.journal, manifest)
+            studies.note_asked(office.journal, manifest, int(office.clock()))
+
+
+def at(office: Office, moment: int) -> Office:
+    """The same office at another time, Unix seconds."""
+    return cast(Office, SimpleNamespace(**{**vars(office), "clock": lambda: float(moment)}))
 
 
 def test_each_hospital_has_its_own_number_of_questions(office: Office) -> None:
     begin(office, job(1), job(2))
     assert "3 questions within 24 hours; the study allows 2" in str(refusal(office, job(3)))
     assert refusal(office, job(3, "h3")) is None
+
+
+def test_a_cloud_that_dates_jobs_back_gains_no_days(office: Office) -> None:
+    """Each job is of another day by its manifest, and of one with its own wish; all come today."""
+    dated = []
+    for number in range(1, 4):
+        created = CREATED + number * 100_000
+        asked = attested(PARTIES, wish("h2", time=created))
+        dated.append(job(number, asked=asked).model_copy(update={"created": created}))
+    later = at(office, CREATED + 1_000_000)
+    begin(later, *dated[:2])
+    assert "3 questions within 24 hours; the study allows 2" in str(refusal(later, dated[2]))
+    office.journal.connection.execute("DELETE FROM asked_questions")
+    for manifest in dated[:2]:
+        begin(at(office, manifest.created), manifest)
+    assert refusal(at(office, dated[2].created), dated[2]) is None
 
 
 def test_questions_that_may_still_begin_are_counted(office: Office) -> None:
