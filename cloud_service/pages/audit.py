@@ -49,13 +49,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What an examination of a log came to. `head`: of its chain, 64 hex digits."""
+    """What an examination of a log came to. `head`: of its chain, 64 hex digits.
+
+    `steps`: where a log of many records is examined a stretch at a time.
+    """
 
     name: str
     state: Word
     records: int
     head: str
     findings: tuple[Finding, ...]
+    steps: str = ""
 
 
 @router.get("/audit")
@@ -103,11 +107,18 @@ _LOGS: Final[Mapping[str, tuple[_Look, _Make]]] = {
 
 
 def _checked(services: Services, name: str) -> Checked:
-    """One with more records than a page can check is left to the command."""
+    """One with more records than a page can check at once is examined in steps."""
     look, make = _LOGS[name]
     number = look(services.audits, None, 1).newest + 1
     if number > CHECKED_RECORDS:
-        return Checked(text(f"cloud.audit.{name}"), Word(text("cloud.audit.too_long"), WAIT), number, "", ())
+        return Checked(
+            text(f"cloud.audit.{name}"),
+            Word(text("cloud.audit.too_long"), WAIT),
+            number,
+            "",
+            (),
+            f"/audit/check/{name}",
+        )
     root = fingerprint(services.membership.current().trust.root)
     log, findings = audit_check.check(f"{name}.ndjson", b"".join(make(services.audits)), root)
     records = [] if log is None else log.file.records

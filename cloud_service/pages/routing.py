@@ -7,6 +7,7 @@ from typing import Final
 from cloud_service.pages import (
     account,
     audit,
+    audit_steps,
     finished,
     finished_records,
     finished_tree,
@@ -34,6 +35,7 @@ ROUTERS: Final = (
     jobs.router,
     people.router,
     audit.router,
+    audit_steps.router,
     operations.router,
     job.router,
     job_new.router,

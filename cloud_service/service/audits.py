@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from typing import Literal
 
 from cloud_service.service.federation import Membership
 from cloud_service.service.refusals import UnknownThingError
@@ -13,10 +14,13 @@ from cloud_service.store.database import Database
 from cloud_service.store.journal import Entry
 from shared.ids import CLOUD
 from shared.protocol.audit_file import Header, RecordLine, export
+from shared.protocol.audit_log import START
 from shared.protocol.envelopes import Signer
 from shared.wire.base import encode_base64url
 from shared.wire.envelope import MessageType
 from shared.wire.manifest import Manifest
+
+LogName = Literal["acts", "people"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,19 @@ class Audits:
             first = _first(newest, before, limit)
             found = people.records(connection, after=first, limit=limit)
         return _stretch(found, newest, before)
+
+    def beyond(self, log: LogName, after: int, limit: int) -> tuple[list[RecordLine], str, int]:
+        """The records beyond number `after`, the hash of that one, and the number of the log's newest record.
+
+        A record that is not there has no hash; before the first stands the head of an empty log.
+        """
+        read, find = (acts.page, acts.newest) if log == "acts" else (people.records, people.newest_record)
+        with self.database.read() as connection:
+            newest = find(connection)
+            before = read(connection, after=after - 1, limit=1) if after >= 0 else []
+            found = read(connection, after=after, limit=limit)
+        known = START if after < 0 else before[0].hash if before and before[0].number == after else ""
+        return [_line(entry) for entry in found], known, -1 if newest is None else newest[0]
 
     def of_people(self) -> Iterator[bytes]:
         """The log of sign-ins, and of changes of accounts and tokens."""

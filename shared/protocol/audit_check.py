@@ -7,7 +7,7 @@ fault is a finding, in words for who has to ask somebody about it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ from shared.crypto.certificates import Role
 from shared.errors import PeerError
 from shared.ids import CLOUD
 from shared.protocol import audit_file
-from shared.protocol.audit_file import AuditFile
+from shared.protocol.audit_file import AuditFile, RecordLine
 from shared.protocol.audit_log import START, link
 from shared.protocol.enrolment import fingerprint
 from shared.texts import text
@@ -114,22 +114,32 @@ def _signed(file: AuditFile, root_sha256: str | None) -> Iterator[Finding]:
         yield Finding("bad_signature", file.name, told)
 
 
+def stretch(name: str, lines: Sequence[RecordLine], head: str, first: int) -> list[Finding]:
+    """Look at a part of a log alone. Args: head: before it, 64 hex digits. first: the number of its first record."""
+    return list(_links(name, lines, {}, head, first))
+
+
 def _chained(file: AuditFile, shown: dict[int, Mapping[str, Any]]) -> Iterator[Finding]:
     """The chain, record by record; fills `shown` with what can be read."""
-    head = START
-    for expected, line in enumerate(file.records):
+    return _links(file.name, file.records, shown, START, 0)
+
+
+def _links(
+    name: str, lines: Sequence[RecordLine], shown: dict[int, Mapping[str, Any]], head: str, first: int
+) -> Iterator[Finding]:
+    for expected, line in enumerate(lines, first):
         if line.n != expected:
             told = text("log.wrong_number", expected=expected)
-            yield Finding("gap", file.name, told, line.n)
+            yield Finding("gap", name, told, line.n)
             return
         if line.record is not None:
             raw = line.record.encode()
             if link(head, raw) != line.hash:
                 told = text("log.wrong_head")
-                yield Finding("broken_link", file.name, told, line.n)
+                yield Finding("broken_link", name, told, line.n)
             record = _read(raw)
             if record is None:
-                yield Finding("unreadable", file.name, text("log.not_canonical"), line.n)
+                yield Finding("unreadable", name, text("log.not_canonical"), line.n)
             else:
                 shown[line.n] = record
         head = line.hash

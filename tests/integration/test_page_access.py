@@ -83,6 +83,7 @@ TABLE: Mapping[tuple[str, str], Row | Open] = {
     ("GET", "/audit"): Row("U", 200, 403),
     ("GET", "/audit/people"): Row("U", 200, 403),
     ("GET", "/audit/check"): Row("U", 200, 403),
+    ("GET", "/audit/check/acts"): Row("U", 200, 403),
     ("GET", "/audit/acts.ndjson"): Row("U", 200, 403),
     ("GET", "/audit/people.ndjson"): Row("U", 200, 403),
     ("GET", "/operations"): Row("O", 200, 403),

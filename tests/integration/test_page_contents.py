@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from html import unescape
 
 import pytest
 from markupsafe import escape
 from sqlalchemy import text
 
-from cloud_service.pages import audit
+from cloud_service.pages import audit, audit_steps
 from shared.ids import AgentId
 from shared.web.rendering import moment_iso
 from tests.support.browsing import Browser, with_session
@@ -108,7 +110,12 @@ def test_an_asset_of_another_version_is_not_kept(analyst: Browser) -> None:
 
 
 def test_assets_lead_to_no_other_file(analyst: Browser) -> None:
-    for path in ("/assets/../rendering.py", "/assets/%2e%2e/rendering.py", "/assets/..%2frendering.py", "/assets/"):
+    for path in (
+        "/assets/../rendering.py",
+        "/assets/%2e%2e/rendering.py",
+        "/assets/..%2frendering.py",
+        "/assets/",
+    ):
         assert analyst.get(path).status_code == 404, path
 
 
@@ -208,12 +215,56 @@ def row_of(page: str, head: str) -> str:
     return row.split("</tr>")[0]
 
 
-def test_a_log_of_more_records_than_a_page_can_check_is_left_to_the_command(
+def test_a_log_of_more_records_than_a_page_can_check_is_examined_in_steps(
     cloud: CloudUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     auditor = with_session(cloud, "una", ["auditor"], None)
     monkeypatch.setattr(audit, "CHECKED_RECORDS", 1)
-    assert "too many records to check here" in auditor.get("/audit/check").text
+    monkeypatch.setattr(audit_steps, "STRETCH", 2)
+    page = auditor.get("/audit/check").text
+    assert "too many records to check at once" in page
+    assert 'href="/audit/check/acts"' in page
+    records = cloud.services.audits.stretch_of_acts(None, 1).newest + 1
+    steps = _steps(auditor, "/audit/check/acts")
+    assert len(steps) == records // 2 + 1 > 1
+    assert f'value="2" max="{records}"' in steps[0]
+    assert ">whole<" in steps[-1]
+    assert f"{records} of {records} records examined" in steps[-1]
+    later = unescape(re.findall(r'href="(/audit/check/acts\?[^"]+)"', steps[0])[0])
+    left_out = re.sub("after=1", f"after={records - 1}", later)
+    assert ">not whole<" in auditor.get(left_out).text
+    with _forged(cloud, 2):
+        assert ">not whole<" in _steps(auditor, "/audit/check/acts")[-1]
+
+
+def _steps(auditor: Browser, path: str) -> list[str]:
+    """Every page from the first step to the last, and the parts that a script asks for among them."""
+    found = []
+    while path:
+        found.append(auditor.get(path).text)
+        following = re.findall(r'hx-get="(/audit/check/[^"]+)"', found[-1])
+        path = unescape(following[0]) if following else ""
+    return found
+
+
+@contextmanager
+def _forged(cloud: CloudUnderTest, number: int) -> Iterator[None]:
+    """A record of the log of acts says something else for a while."""
+    of = {"number": number}
+    with cloud.services.database.write() as connection:
+        kept = bytes(connection.scalar(text("SELECT record FROM acts WHERE number = :number"), of))
+        forged = kept.replace(b"test", b"ghost").replace(b"cloud", b"ghost")
+        connection.execute(
+            text("UPDATE acts SET record = :record WHERE number = :number"), of | {"record": forged}
+        )
+    assert forged != kept
+    try:
+        yield
+    finally:
+        with cloud.services.database.write() as connection:
+            connection.execute(
+                text("UPDATE acts SET record = :record WHERE number = :number"), of | {"record": kept}
+            )
 
 
 def test_logs_are_found_whole_and_a_changed_record_is_noticed(cloud: CloudUnderTest) -> None:
