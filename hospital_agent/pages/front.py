@@ -24,6 +24,7 @@ from hospital_agent.pages import (
     names,
     own_records,
     problems,
+    published,
     rules,
     signing_in,
     studies,
@@ -37,7 +38,8 @@ from shared.web.rendering import ASSETS_PATH
 
 PREFIX: Final = "/house"
 _SUBJECTS: Final = (
-    home, consenting, studies, forgetting, jobs, messages, models, model_acts, names, trying, asked, own_records, rules
+    home, consenting, studies, forgetting, published, jobs, messages, models, model_acts, names, trying, asked,
+    own_records, rules
 )  # fmt: skip
 """In this order: an address that is spelled out goes before one that leaves a word open."""
 

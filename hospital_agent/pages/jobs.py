@@ -176,6 +176,7 @@ def _about(house: House, job: str) -> dict[str, Any]:
         "evidence": evidence,
         "has_study": study is not None,
         "has_model": job in house.library.shelf.ids(),
+        "has_figures": figures is not None and entry.status is JobStatus.COMPLETE,
     }
 
 

@@ -16,6 +16,7 @@ from hospital_agent.models.tallies import cabinet_of
 from hospital_agent.people.ledgers import figures_of
 from hospital_agent.settings import load_settings
 from shared.errors import InputError
+from shared.evaluation.report_tables import Table
 from shared.protocol.figures import figures_tables, plain_figures
 from shared.protocol.quality import sha256_of
 from shared.texts import text
@@ -23,8 +24,11 @@ from shared.wire.envelope import MessageType
 from shared.wire.quality import Figures, QualityKind, QualitySpec
 
 
-def published_document(folder: Path, job: str) -> dict[str, Any]:
-    """What left this hospital, or would have left. Args: folder: the agent's. job: an id, or its beginning.
+def published_document(folder: Path, job: str, log: CheckedLog | None = None) -> dict[str, Any]:
+    """What left this hospital, or would have left.
+
+    Args: folder: the agent's. job: an id, or its beginning. log: the chain as far as it was checked; else it is
+        checked from its start.
 
     `sent_sha256`: of the figures that left, by the log; None where none did. `sha256`: of those made now.
     Raises: InputError: no such job, it is not complete, or its tree or counts are not here.
@@ -33,7 +37,7 @@ def published_document(folder: Path, job: str) -> dict[str, Any]:
     with Journal.open(folder) as journal:
         entry = journal.find(job)
         known, kind = studies.study(journal, entry.study), figures_of(journal, entry)
-        sent = _sent(CheckedLog().of_job(journal, entry.job))
+        sent = _sent((log or CheckedLog()).of_job(journal, entry.job))
     head: dict[str, Any] = {"job": entry.job, "study": entry.study, "kind": kind, "sent_sha256": sent}
     spec = None if known is None else known.document.quality
     if kind is None or spec is None:
@@ -46,16 +50,25 @@ def published_document(folder: Path, job: str) -> dict[str, Any]:
     }
 
 
-def published_lines(document: Mapping[str, Any]) -> list[str]:
-    """The same for a terminal."""
+def published_sentence(document: Mapping[str, Any]) -> str:
+    """Whether figures are published, and whether they left."""
     name = "not_published"
     if document["kind"] is not None:
         sent = document["sent_sha256"]
         name = "not_sent" if sent is None else "sent" if sent == document["sha256"] else "sent_others"
-    lines = [text(f"figures.{name}", job=document["job"][:8], study=document["study"])]
-    if document["figures"] is not None:
-        for table in figures_tables(document["kind"], document["figures"]):
-            lines += ["", *table.lines()]
+    return text(f"figures.{name}", job=document["job"][:8], study=document["study"])
+
+
+def published_tables(document: Mapping[str, Any]) -> list[Table]:
+    """The figures as reports show them; none where the study publishes none of this job."""
+    return [] if document["figures"] is None else figures_tables(document["kind"], document["figures"])
+
+
+def published_lines(document: Mapping[str, Any]) -> list[str]:
+    """The same for a terminal."""
+    lines = [published_sentence(document)]
+    for table in published_tables(document):
+        lines += ["", *table.lines()]
     return lines
 
 

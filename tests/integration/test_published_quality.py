@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from hospital_agent.journal import JobStatus, Journal
 from hospital_agent.journal.reading import CheckedLog
 from hospital_agent.people.ledgers import figures_of
 from hospital_agent.people.offers import offer_document
+from hospital_agent.people.published import published_sentence, published_tables
 from privet.__main__ import run
 from privet.client import Client
 from shared.protocol.agent_effects import Completed, Say, Step
@@ -33,6 +35,8 @@ from tests.support.browsing import Browser, with_session
 from tests.support.clinic import ROWS, SCHEMA, dealt
 from tests.support.cloud_server import running_cloud
 from tests.support.federation import OPEN_POLICY, LocalFederation, local_federation
+from tests.support.house import Browser as HouseBrowser
+from tests.support.house import serving_pages
 from tests.support.http_hospital import hospitals_of, run_together
 
 HOSPITALS = ("h1", "h2", "h3")
@@ -153,6 +157,21 @@ def test_a_hospital_sees_the_very_document_that_left(
     shown = capsys.readouterr().out
     assert "left this hospital for the cloud" in shown
     assert "Records by true class (rows)" in shown
+
+
+def test_a_hospitals_page_shows_the_very_figures_that_left(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving_pages(world.folder("h2")) as url, HouseBrowser(url) as browser:
+        for job in (world.judged, world.grown):
+            assert f'href="/house/jobs/{job}/figures"' in browser.get(f"/house/jobs/{job}")
+            shown = unescape(browser.get(f"/house/jobs/{job}/figures"))
+            here = agent(capsys, "figures", world.folder("h2"), job)
+            assert published_sentence(here) in shown
+            assert all(f"<caption>{table.caption}</caption>" in shown for table in published_tables(here))
+            assert shown.count(here["sent_sha256"]) == 2  # in the log, and of the document made now
+            assert browser.http.get(f"/house/jobs/{job}/figures.json").json() == here
+        browser.get("/house/jobs/none/figures", 404)
 
 
 def test_both_ledgers_say_what_the_cloud_learned(world: World, capsys: pytest.CaptureFixture[str]) -> None:
