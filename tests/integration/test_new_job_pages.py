@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
+from shared.ids import AgentId
+from shared.protocol.consenting import sign_consent
+from shared.wire.consent import Consent
 from tests.integration.test_new_study_pages import fault_of, text_of
 from tests.support.browsing import Browser, browser_of, with_session
 from tests.support.clinic import SCHEMA, dealt
@@ -180,6 +185,55 @@ def test_steps_of_numbers_are_chosen_in_the_form(cloud: CloudUnderTest, browser:
     assert [(step.attribute, step.step) for step in manifest.secret.grid] == [(1, "0.5")]
     assert manifest.secret.max_records == 500
     browser.post(f"{page}/cancel")
+
+
+def test_a_tree_that_stayed_shared_is_asked_in_the_form(cloud: CloudUnderTest, browser: Browser) -> None:
+    ways = {"profiles": ["secret-gainratio"], "shared_result": True}
+    ordered = {**SCHEMA, "attributes": [{**one, "treat_as": "ordered"} for one in SCHEMA["attributes"]]}
+    cloud.study(ordered, name="kept", **ways)
+    form: dict[str, Any] = {"study": "kept", "way": "secret-gainratio", "max_depth": "3"}
+    assert 'id="asked"' not in browser.get("/studies/kept/jobs/new").text
+    grown = planned(browser, go="start", **form, result="shared").headers["location"].rsplit("/", 1)[1]
+    with cloud.services.database.write() as connection:
+        # Only its end is wanted here; hospitals work such trees out in tests of the modes.
+        connection.execute(text("UPDATE jobs SET state = 'DONE' WHERE id = :job"), {"job": grown})
+    assert 'id="asked"' in browser.get("/studies/kept/jobs/new").text
+    wrong = planned(browser, **form, what="ask", asked="0" * 32)
+    assert "stayed shared" in fault_of(wrong.text, "asked")
+    begun = planned(browser, go="start", **form, what="ask", asked=grown)
+    assert begun.status_code == 303, text_of(begun.text)
+    manifest = cloud.services.jobs.get(begun.headers["location"].rsplit("/", 1)[1]).job.manifest
+    assert manifest.secret is not None
+    assert (manifest.secret.purpose, manifest.secret.model, manifest.max_depth) == ("predict", grown, 3)
+    browser.post(f"{begun.headers['location']}/cancel")
+
+
+@pytest.mark.long
+def test_a_job_without_each_hospital_is_started_once_all_have_consented(tmp_path: Path) -> None:
+    four = (*NAMES, "h4")
+    with running_cloud(tmp_path / "cloud", hospitals=four, bits=512) as cloud:
+        cloud.study(SCHEMA)
+        browser = with_session(cloud, "cora", ["coordinator"], None)
+        document = cloud.services.studies.get("study").document
+        assert document is not None
+        seen = planned(browser, invited=list(four), without_one="yes")
+        assert "h1, h2, h3, h4" in fault_of(seen.text, "without_one")
+        for name in four:
+            given = Consent(
+                hospital=name, with_sha256=document.sha256, without_sha256=document.sha256, time=1
+            )
+            signed = sign_consent(
+                given, cloud.parties.identities[AgentId(name)], cloud.parties.certificates[name]
+            )
+            cloud.services.governance.take_consent("study", signed)
+        seen = planned(browser, invited=list(four), without_one="yes")
+        assert "each job all that were ticked but one" in text_of(seen.text), text_of(seen.text)
+        begun = browser.post("/studies/study/jobs/new", {**hidden(seen.text), "go": "start"})
+        assert begun.headers["location"] == "/jobs?study=study", text_of(begun.text)
+        stored = cloud.services.jobs.page(study="study", state=None, before=None, limit=10)
+        rosters = {tuple(one.job.manifest.invited) for one in stored}
+        assert len(stored) == 4
+        assert rosters == {tuple(name for name in four if name != left_out) for left_out in four}
 
 
 def test_what_keeps_a_job_from_starting_is_told(cloud: CloudUnderTest, browser: Browser) -> None:
