@@ -213,7 +213,15 @@ class MessageDoor:
     ) -> _Outcome:
         """A message that follows one which is not here: the job ends, with the message as evidence."""
         envelope, now = sealed.envelope, self.clock()
-        history.keep_claim(connection, envelope.job, envelope.sender, stored.job.head, sealed.raw, now)
+        history.keep_claim(
+            connection,
+            envelope.job,
+            envelope.sender,
+            stored.job.head,
+            sealed.raw,
+            now,
+            keeps_raw=messages.may_stay(envelope),
+        )
         gives_up = envelope.type is MessageType.ABORT
         code = body_of(envelope, Abort).code if gives_up else JobCode.HISTORY_LOST
         lose_in(recorder, envelope.sender, code)

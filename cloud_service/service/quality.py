@@ -113,11 +113,6 @@ def keep(connection: Connection, stored: StoredJob, sealed: Sealed) -> None:
         quality.keep(connection, job.manifest.job, sender, text)
 
 
-def carries_figures(sealed: Sealed) -> bool:
-    """Whether a message's bytes hold figures, which are not kept with it."""
-    return _text_of(sealed) is not None
-
-
 def document_of(connection: Connection, manifest: Manifest) -> StudyDocument | None:
     """The document of a job's study; None for a study of before documents."""
     row = governance.document(connection, manifest.study)

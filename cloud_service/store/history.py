@@ -90,8 +90,13 @@ def raise_ids(connection: Connection, to: int) -> None:
         )
 
 
-def keep_claim(connection: Connection, job: str, agent: str, head: str, claim: bytes, now: int) -> None:
-    """Keep the signed claim of an agent that saw more than is here. `head`: of the job's log here; once an agent."""
+def keep_claim(
+    connection: Connection, job: str, agent: str, head: str, claim: bytes, now: int, *, keeps_raw: bool = True
+) -> None:
+    """Keep the signed claim of an agent that saw more than is here, once an agent.
+
+    Args: head: of the job's log here. keeps_raw: with its bytes, not the hash alone.
+    """
     if connection.scalar(_SAME_CLAIM, {"job": job, "sender": agent}) is not None:
         return
     row = {
@@ -101,7 +106,7 @@ def keep_claim(connection: Connection, job: str, agent: str, head: str, claim: b
         "first_sha256": head,
         "first_raw": None,
         "second_sha256": hashlib.sha256(claim).hexdigest(),
-        "second_raw": claim,
+        "second_raw": claim if keeps_raw else None,
         "received": now,
     }
     connection.execute(insert(_EVIDENCE), row)

@@ -98,7 +98,7 @@ def add(
 ) -> None:
     """Keep a message with its answer; of hidden counts, of published figures and of what was refused only the hash."""
     envelope = sealed.envelope
-    keeps_raw = envelope.type not in _NOT_KEPT and refused is None and envelope.body.get("quality") is None
+    keeps_raw = envelope.type not in _NOT_KEPT and refused is None and not carries_figures(envelope)
     row = {
         "job": envelope.job,
         "sender": envelope.sender,
@@ -113,6 +113,16 @@ def add(
         "received": now,
     }
     connection.execute(_ADD, row)
+
+
+def carries_figures(envelope: Envelope) -> bool:
+    """Whether a message's bytes hold figures of a job, which are kept nowhere with it, checked or not."""
+    return envelope.body.get("quality") is not None
+
+
+def may_stay(envelope: Envelope) -> bool:
+    """Whether a message's bytes may stay as evidence once the job is over."""
+    return envelope.type is not MessageType.CONTRIBUTION and not carries_figures(envelope)
 
 
 def kept(connection: Connection, job: str, without: Collection[MessageType] = ()) -> list[bytes]:
@@ -130,7 +140,7 @@ def digest(raw: bytes) -> str:
 
 
 def keep_evidence(connection: Connection, sealed: Sealed, first: Prior, now: int) -> None:
-    """Keep both of two conflicting messages, once each and `MAX_EVIDENCE` at most."""
+    """Keep both of two conflicting messages, once each and `MAX_EVIDENCE` at most; of figures only the hash."""
     envelope, second = sealed.envelope, digest(sealed.raw)
     who = {"job": envelope.job, "sender": envelope.sender}
     known = connection.scalar(_KNOWN, who) or 0
@@ -142,7 +152,7 @@ def keep_evidence(connection: Connection, sealed: Sealed, first: Prior, now: int
         "first_sha256": first.sha256,
         "first_raw": first.raw or _kept(connection, AgentId(envelope.sender), envelope.job, first.sha256),
         "second_sha256": second,
-        "second_raw": sealed.raw,
+        "second_raw": None if carries_figures(envelope) else sealed.raw,
         "received": now,
     }
     connection.execute(_ADD_EVIDENCE, row)
@@ -151,9 +161,8 @@ def keep_evidence(connection: Connection, sealed: Sealed, first: Prior, now: int
 def keep_fork(connection: Connection, sealed: Sealed, head: str, now: int) -> None:
     """Keep a message that knows another history of the job. Args: head: of the job's log as it stands here.
 
-    Of a contribution only the hash, as always once its round is over.
+    Of a contribution only the hash, as always once its round is over, and of figures.
     """
-    keeps_raw = sealed.envelope.type is not MessageType.CONTRIBUTION
     row = {
         "job": sealed.envelope.job,
         "sender": sealed.envelope.sender,
@@ -161,7 +170,7 @@ def keep_fork(connection: Connection, sealed: Sealed, head: str, now: int) -> No
         "first_sha256": head,
         "first_raw": None,
         "second_sha256": digest(sealed.raw),
-        "second_raw": sealed.raw if keeps_raw else None,
+        "second_raw": sealed.raw if may_stay(sealed.envelope) else None,
         "received": now,
     }
     connection.execute(_ADD_EVIDENCE, row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -311,6 +312,21 @@ def test_repeat_with_other_bytes_is_kept_as_evidence(
         kept = connection.execute(select(table_of(Evidence))).all()
     assert [(row.first_raw, row.second_raw) for row in kept] == [(own, same_seq), (own, same_turn)]
     assert first.post(own).status_code == 200
+
+
+def test_of_figures_in_a_place_that_is_taken_only_the_hash_is_kept(
+    cloud: CloudUnderTest, hospitals: list[HttpHospital]
+) -> None:
+    """Nobody has looked whether the study publishes them, nor how they are rounded."""
+    first = hospitals[0]
+    own = first.host.outbox[0]
+    first.send_all()
+    raw = forged(cloud, own, lambda body: body.update(quality='{"records":3}'))
+    assert first.post(raw).json()["code"] == "replay_conflict"
+    with cloud.services.database.read() as connection:
+        (kept,) = connection.execute(select(table_of(Evidence))).all()
+    assert (kept.first_raw, kept.second_raw) == (own, None)
+    assert kept.second_sha256 == hashlib.sha256(raw).hexdigest()
 
 
 def test_an_abort_in_a_place_that_is_taken_ends_the_job(
