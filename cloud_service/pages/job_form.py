@@ -72,6 +72,7 @@ _PLACES: Final[Mapping[str, str]] = {
     "class_weights": "weight",
     "max_records": "most_records",
     "--leave-one-out": "without_one",
+    "--all-folds": "every_fold",
 }
 _HOUR_SECONDS: Final = 3600
 _DEFAULTS: Final = JobPlan()

@@ -1,4 +1,4 @@
-"""One plan that stands for several jobs: one for each fold, one for each hospital that is left out."""
+"""One plan that stands for several jobs: for each fold, for each tree of a fold, for each hospital left out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from cloud_service.service.planning import JobPlan
 from cloud_service.service.refusals import ConflictError, UnknownThingError
 from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan
+from cloud_service.tally_options import each_fold
 from shared.errors import InputError, PeerError
 from shared.texts import text
 
 FOLDS: Final = ("folds/3", "folds/5", "folds/10")
 """Choices of the field `hold_out` beside shares: so many parts, of which each job holds out another one."""
-FIELDS: Final = ("without_one",)
+FIELDS: Final = ("without_one", "every_fold")
 MOST: Final = 64
 """Jobs that one form starts. Each is a transaction of its own, and people wait."""
 _PREFIX: Final = "folds/"
@@ -47,6 +48,9 @@ def plans_of(form: Form, view: StudyView, values: Values, plan: JobPlan, seed: s
     if folds := folds_of(values):
         partings = [SelectionPlan.of_fold(fold, folds) for fold in range(1, folds + 1)]
         plans = [replace(plan, selection=replace(one, seed=seed)) for one in partings]
+    if values.has("every_fold") and plan.tally is not None and plan.tally.kind == "evaluation":
+        counts = each_fold(form.services.jobs, plan.tally)
+        plans = [replace(plan, tally=count) for count in counts]
     if values.has("without_one"):
         by_hospital = each_without_one(form.services.jobs, view, plans)
         plans = [one for mine in by_hospital.values() for one in mine]
