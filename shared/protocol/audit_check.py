@@ -14,7 +14,7 @@ from typing import Any
 
 from shared.crypto import certificates
 from shared.crypto.certificates import Role
-from shared.errors import PeerError
+from shared.errors import InternalError, PeerError
 from shared.ids import CLOUD
 from shared.protocol import audit_file
 from shared.protocol.audit_file import AuditFile, RecordLine
@@ -148,9 +148,10 @@ def _links(
 def _read(raw: bytes) -> Mapping[str, Any] | None:
     try:
         value = json.loads(raw)
-    except ValueError:
+        is_canonical = isinstance(value, dict) and canonical_json(value) == raw
+    except (ValueError, RecursionError, InternalError):  # floats and the like have no canonical form here
         return None
-    return value if isinstance(value, dict) and canonical_json(value) == raw else None
+    return value if is_canonical else None
 
 
 def _ended(file: AuditFile) -> Iterator[Finding]:

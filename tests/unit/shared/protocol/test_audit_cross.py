@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.protocol.audit_check import Log
+from shared.protocol.audit_check import Log, stretch
 from shared.protocol.audit_cross import compare
 from shared.protocol.audit_file import AuditFile, Header, RecordLine
 from shared.protocol.audit_log import START, link
@@ -39,3 +39,13 @@ def test_two_that_were_told_differently_are_found_whoever_else_is_there(
     assert compare(alike) == []
     (finding,) = compare([log("h1", *h1), log("h2", heard("11")), log("h3", heard("22"))])
     assert (finding.code, finding.file) == ("told_differently", "h3")
+
+
+@pytest.mark.parametrize(
+    "record",
+    ['{"a":1.5}', '{"a":1e400}', '{"a":' + "[" * 100_000 + "]" * 100_000 + "}", '{"a":"\\ud800"}', "[]", "{"],
+)
+def test_a_record_without_a_canonical_form_is_a_finding(record: str) -> None:
+    """Whoever keeps a log can write into it what nobody else's program would."""
+    line = RecordLine(n=0, hash=link(START, record.encode()), record=record)
+    assert [(one.code, one.record) for one in stretch("h1", [line], START, 0)] == [("unreadable", 0)]
