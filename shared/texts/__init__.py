@@ -27,6 +27,7 @@ class _Book:
         _, *parts = _HEAD.split(source)
         self.tables: dict[str, str] = dict(zip(parts[::2], parts[1::2], strict=True))
         self.read: dict[str, str] = {}
+        self._opened: set[str] = set()
 
     def find(self, name: str) -> str:
         """A sentence. Raises: KeyError: there is none of that name."""
@@ -38,10 +39,12 @@ class _Book:
         return self.read[name]
 
     def open(self, table: str) -> None:
-        """Read a table. Raises: KeyError: there is none of that name."""
+        """Read a table, once. Raises: KeyError: there is none of that name."""
         import tomllib
 
-        self.read.update(_flat(tomllib.loads(self.tables[table]), f"{table}."))
+        if table not in self._opened:  # who asks for names that may be missing asks often
+            self.read.update(_flat(tomllib.loads(self.tables[table]), f"{table}."))
+            self._opened.add(table)
 
 
 @lru_cache(maxsize=1)
