@@ -36,16 +36,10 @@ def fetch_codes(records: SqlRecords) -> RecordRows:
     return sorted_rows(lines[:-1], lines[-1])
 
 
-def encode_there(schema: Schema, settings: DataSettings) -> CodedRecords:
-    """Every record as codes that the engine made, in any order.
-
-    Only small whole numbers leave the database, no texts. Raises: as `encode_with_patients`.
-    """
-    return encode_with_patients(schema, replace(settings, patient_column=None))[0]
-
-
 def encode_with_patients(schema: Schema, settings: DataSettings) -> tuple[CodedRecords, Patients | None]:
     """Every record as codes that the engine made, in any order, and its patient where the settings name a column of it.
+
+    Beside a patient's text only small whole numbers leave the database.
 
     Raises: InputError: as a source. MustCopyError: the engine cannot be told how to read them. TemporaryError.
     """

@@ -20,7 +20,7 @@ from hospital_agent.records.rows import RecordRows
 from hospital_agent.records.selecting import Selector
 from hospital_agent.records.sql_checks import read_spellings
 from hospital_agent.records.sql_numbers import MustCopyError
-from hospital_agent.records.sql_rows import encode_there, read_codes
+from hospital_agent.records.sql_rows import encode_with_patients, read_codes
 from hospital_agent.records.sql_walking import (
     MAX_DEPTH,
     MAX_NODES,
@@ -128,7 +128,7 @@ def chain(depth: int) -> Tree:
 
 
 def test_records_end_where_a_walk_of_their_codes_ends(ward: DataSettings) -> None:
-    coded = encode_there(SCHEMA, ward)
+    coded = encode_with_patients(SCHEMA, ward)[0]
     rows, drawn = rows_of(SCHEMA, coded), random.Random(11)
     for tree in [*(Tree(drawn_tree(drawn, 4)) for _ in range(2)), chain(2 * PIECE + 5)]:
         ends_as_walked(tree, ward, rows)
@@ -147,14 +147,14 @@ def ends_as_walked(tree: Tree, ward: DataSettings, rows: RecordRows) -> None:
 def test_a_tree_in_pieces_is_the_tree(
     duck: DataSettings, monkeypatch: pytest.MonkeyPatch, piece: int
 ) -> None:
-    rows, drawn = rows_of(SCHEMA, encode_there(SCHEMA, duck)), random.Random(piece)
+    rows, drawn = rows_of(SCHEMA, encode_with_patients(SCHEMA, duck)[0]), random.Random(piece)
     monkeypatch.setattr(sql_walking, "PIECE", piece)
     ends_as_walked(Tree(drawn_tree(drawn, 6)), duck, rows)
 
 
 @pytest.mark.long
 def test_trees_as_large_and_as_deep_as_may_be(ward: DataSettings) -> None:
-    rows = rows_of(SCHEMA, encode_there(SCHEMA, ward))
+    rows = rows_of(SCHEMA, encode_with_patients(SCHEMA, ward)[0])
     large = Tree(grown(random.Random(5), MAX_NODES - 2))
     assert MAX_NODES * 0.7 < large.node_count <= MAX_NODES
     for tree in (large, chain(MAX_DEPTH)):
@@ -254,4 +254,4 @@ def test_a_table_that_changes_meanwhile_gives_no_record_without_a_code(ward: Dat
         with pytest.raises(InputError, match="the records changed while they were counted"):
             count_ends(chain(2), SCHEMA, ward)
         with pytest.raises(InputError, match="the records changed while they were read"):
-            encode_there(SCHEMA, ward)
+            encode_with_patients(SCHEMA, ward)[0]
