@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import pwd
-import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hospital_agent.commands.arguments import Folder, ModelArgument
+from machine.files import write_new
 from shared.errors import InputError
 from shared.reports import Report
 from shared.wire.exact_json import RepeatedNameError, read_exact
@@ -101,9 +101,7 @@ def export(
     """Copy a model's signed file, with its proofs, to another place."""
     shelf = open_shelf(folder)
     job = open_model(folder, model).id
-    if to.exists():
-        raise InputError("it exists already", where=str(to), remedy="Name another file.")
-    shutil.copyfile(shelf.path_of(job), to)
+    write_new(to, shelf.path_of(job).read_bytes())
     return Report({"model": job, "file": str(to)}, f"Model {job} is written to {to}.")
 
 
