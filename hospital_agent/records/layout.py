@@ -33,6 +33,10 @@ _HEADER_SAMPLE_ROWS: Final = 1000
 _REMEDY: Final = (
     "Give a table with at least one attribute and a class, or name its delimiter in the data settings."
 )
+_TWICE: Final = (
+    "Rename or remove one of them. If the first line is a record and names no columns, set header = false in [data] "
+    "(privet data: --set header=false, privet demo: --no-header)."
+)
 
 Line = tuple[int, str]
 """Number of a line, as an editor counts, and its text."""
@@ -119,7 +123,7 @@ def find_layout(
     if header:
         first = cells[0] + [""] * (width - len(cells[0]))
         names = [cell or name for cell, name in zip(first, names, strict=False)]
-        refuse_duplicate_names(names, f"{where}, header")
+        refuse_duplicate_names(names, f"{where}, header", _TWICE)
     short = header and len(cells[0]) < width
     return Layout(delimiter, quote, header, tuple(names), trailing, short, why), rows
 

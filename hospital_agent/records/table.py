@@ -98,7 +98,9 @@ class Table:
         return zip(*(column.texts() for column in self.columns), strict=True)
 
 
-def refuse_duplicate_names(names: list[str], where: str) -> None:
+def refuse_duplicate_names(
+    names: list[str], where: str, remedy: str = "Rename or remove one of them."
+) -> None:
     """Raises InputError naming the first repeated column name and the positions that bear it."""
     seen = sorted((name, position) for position, name in enumerate(names, start=1))
     for (name, first), (following, second) in pairwise(seen):
@@ -106,7 +108,7 @@ def refuse_duplicate_names(names: list[str], where: str) -> None:
             raise InputError(
                 f"columns {first} and {second} are both named {name!r}.",
                 where=where,
-                remedy="Rename or remove one of them.",
+                remedy=remedy,
             )
 
 
