@@ -108,7 +108,7 @@ def _found(table: Table, inputs: Sequence[ContractInput], said: Choices) -> dict
         name = next((name for name in (one.name, *one.columns) if name in by_name), None)
         if name is None:
             raise InputError(
-                f"the records have no column {one.name!r}, of which others are to be derived",
+                f"the records have no column {_either(one)}, of which others are to be derived",
                 where=table.where,
                 remedy="Name the columns with --names, or list its name here under `columns` of that input.",
             )
@@ -120,6 +120,11 @@ def _found(table: Table, inputs: Sequence[ContractInput], said: Choices) -> dict
             )
         found[one.name] = by_name[name]
     return found
+
+
+def _either(one: ContractInput) -> str:
+    """All names that it may have."""
+    return " or ".join(repr(name) for name in (one.name, *one.columns))
 
 
 def _recoded(column: Column, said: Choices) -> Column:
