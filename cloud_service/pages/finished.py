@@ -55,6 +55,7 @@ def evaluation(page: Reader, job_id: str) -> Response:
     if not grows_a_known_tree(stored):
         raise UnknownThingError("this job has no tree that records could be held against")
     found = quality_of(page.services, stored, page.caller.hospital).evaluations
+    document = page.services.studies.get(stored.study).document
     return show(
         page,
         "finished_evaluation.html",
@@ -63,6 +64,10 @@ def evaluation(page: Reader, job_id: str) -> Response:
         manifest=stored.job.manifest,
         lines=[job_line(each) for each in page.services.jobs.counted_in(stored, page.caller.hospital)],
         views=[quality_view(each) for each in found],
+        allowed=document is None or "evaluation" in (document.tallies or ()),
+        publishes=document is not None
+        and document.quality is not None
+        and "evaluation" in document.quality.figures,
     )
 
 

@@ -50,6 +50,7 @@ from shared.protocol.tallies import tally_sentences
 from shared.rng import random_bytes
 from shared.texts import text
 from shared.wire.manifest import Manifest
+from shared.wire.tally import TallyKind
 
 router = page_router()
 _UNFIT: Final = 422
@@ -92,9 +93,11 @@ class Estimate:
 
 
 @router.get("/studies/{study_id}/jobs/new")
-def new(page: Starter, study_id: str) -> Response:
-    """The form, as strict as the study asks."""
-    return _show(page, page.services.studies.get(study_id), {})
+def new(page: Starter, study_id: str, evaluate: str | None = None) -> Response:
+    """The form, as strict as the study asks. Args: evaluate: the job whose tree a link asks to judge."""
+    view = page.services.studies.get(study_id)
+    judged = {} if evaluate is None else {"what": ["evaluation"], "model": [evaluate]}
+    return _show(page, view, judged if "evaluation" in _tallies(view) else {})
 
 
 @router.post("/studies/{study_id}/jobs/new")
@@ -140,7 +143,7 @@ def _show(
         obstacles=_obstacles(page, view, found),
         ways=ways_of(view),
         criteria=criteria_of(view),
-        tallies=[] if view.document is None else list(view.document.tallies or ()),
+        tallies=_tallies(view),
         grown=[one.job.manifest.job for one in done if grows_a_known_tree(one)],
         prunings=tuple(PRUNINGS),
         shares=(*HELD_OUT, *job_several.FOLDS),
@@ -182,6 +185,10 @@ def _check(form: Form, view: StudyView, values: Values, manifests: Sequence[Mani
 def _values(candidates: Sequence[Candidate], view: StudyView, said: dict[str, list[str]]) -> Values:
     invited = [one.id for one in candidates if one.may]
     return Values(said, defaults_of(view, invited, random_bytes(_KEY_BYTES).hex()))
+
+
+def _tallies(view: StudyView) -> list[TallyKind]:
+    return [] if view.document is None else list(view.document.tallies or ())
 
 
 def _candidates(page: Page, view: StudyView) -> list[Candidate]:

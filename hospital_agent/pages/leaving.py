@@ -120,7 +120,11 @@ def _step(record: Record, manifest: Manifest | None, asked: Mapping[int, int]) -
 
 
 def _about(kind: str, record: Record) -> str:
-    return _optional(f"house.event.{kind}.contents", code=record.get("code") or text("common.none"))
+    if code := record.get("code"):
+        return _optional(f"house.event.{kind}.contents", code=code)
+    return _optional(f"house.event.{kind}.plain") or _optional(
+        f"house.event.{kind}.contents", code=text("common.none")
+    )
 
 
 def _contents(message: Any, record: Record, manifest: Manifest | None) -> str:

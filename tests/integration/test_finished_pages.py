@@ -201,6 +201,24 @@ def test_how_good_it_is_is_not_known_here(world: World) -> None:
     told(world.analyst, f"/jobs/{world.waiting}/result", 404)
 
 
+def test_the_button_of_an_evaluation_leads_to_its_form_with_this_tree(world: World) -> None:
+    page = world.coordinator.get(f"/jobs/{world.first}/evaluation").text
+    link = f"/studies/open/jobs/new?evaluate={world.first}"
+    assert f'href="{link}"' in page
+    form = world.coordinator.get(link).text
+    ticked = [box for box in re.findall(r"<input[^>]*>", form) if 'name="what"' in box and " checked" in box]
+    assert [re.findall(r'value="([^"]*)"', box) for box in ticked] == [["evaluation"]]
+    assert f'<option value="{world.first}" selected>' in form
+
+
+def test_a_study_that_allows_no_evaluation_says_so_and_offers_none(world: World) -> None:
+    page = world.coordinator.get(f"/jobs/{world.private}/evaluation").text
+    assert "does not let its hospitals judge trees together" in page
+    assert "evaluate=" not in page
+    assert "--evaluate" not in page
+    assert f"privet agent evaluate DIR {world.private}" in page
+
+
 def test_jobs_that_held_records_against_the_tree_are_listed(world: World) -> None:
     made = world.cloud.job("open", tally={"kind": "evaluation", "model": world.first})
     page = world.analyst.get(f"/jobs/{world.first}/evaluation").text
