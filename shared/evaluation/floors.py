@@ -4,8 +4,8 @@ A count below the floor is told as "< 5" (zero as well, for it tells of everybod
 multiple of the floor, sums of their own, so that no small cell is the difference of two that are told. A share of which
 one side is below the floor is told as if that side had a fixed number, so that all numbers below the floor give one
 figure. Other measures with a small part are rounded the more coarsely the fewer records they rest on, and withheld
-where a tenth is too fine. Curves are drawn from rounded counts. This is rounding, no proof: who holds many rounded
-figures together may narrow a small cell down.
+where a tenth is too fine. Curves are drawn from rounded counts, and what chance alone would do is reckoned from them.
+This is rounding, no proof: who holds many rounded figures together may narrow a small cell down.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ def rounded_table(table: LeafTable, floor: int | None) -> LeafTable:
 
 def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDENCE_95) -> Measure:
     """A measure as it is told. Args: confidence: the one it was made with."""
-    if floor is None or measure.value is None:
+    if floor is None:
         return measure
+    if measure.value is None:
+        return measure if measure.reason == text("measured.no_scores") else _withheld(floor)
     if min(measure.parts, default=floor) >= floor:
         return _in_steps(measure, _STEPS[0])
     if measure.again is not None:
@@ -61,15 +63,27 @@ def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDEN
     return _withheld(floor) if steps is None else _in_steps(measure, steps)
 
 
-def _as_if(measure: Measure, again: OfTwo, floor: int, confidence: Confidence) -> Measure:
-    """The measure with a stand-in for its small part: the same figure whatever that part is below the floor."""
-    if measure.records < 2 * floor - 1:  # both parts may be small, and which of them is would tell
-        return _withheld(floor)
-    hits, _ = measure.parts
+def shown_parts(measure: Measure, floor: int) -> tuple[int, int] | None:
+    """The two sides of a share as they are told: multiples of the floor, or a stand-in for a small one.
+
+    None: both may be small, and which of them is would tell.
+    """
+    if measure.records < 2 * floor - 1:
+        return None
+    hits, rest = measure.parts
+    if min(hits, rest) >= floor:
+        return rounded(hits, floor), rounded(rest, floor)
     stand_in = floor // 2
     other = rounded(measure.records, floor) - stand_in
-    parts = (stand_in, other) if hits < floor else (other, stand_in)
-    reason = text("measured.stand_in", floor=floor, n=stand_in)
+    return (stand_in, other) if hits < floor else (other, stand_in)
+
+
+def _as_if(measure: Measure, again: OfTwo, floor: int, confidence: Confidence) -> Measure:
+    """The measure with a stand-in for its small part: the same figure whatever that part is below the floor."""
+    parts = shown_parts(measure, floor)
+    if parts is None:
+        return _withheld(floor)
+    reason = text("measured.stand_in", floor=floor, n=floor // 2)
     return replace(_in_steps(again(*parts, confidence), _STEPS[0]), reason=reason, records=measure.records)
 
 
@@ -82,4 +96,5 @@ def _in_steps(measure: Measure, steps: int) -> Measure:
 
 
 def _withheld(floor: int) -> Measure:
-    return Measure(None, reason=text("measured.withheld", floor=floor))
+    """Also what is not defined, for why it is not would tell of a count that it is zero."""
+    return Measure(None, reason=text("measured.not_defined", floor=floor))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from shared.evaluation import confusion as by_class
+from shared.evaluation.binomial import binomial_tail
 from shared.evaluation.calibration import (
     bins_of,
     expected_calibration_error,
@@ -16,7 +17,7 @@ from shared.evaluation.calibration import (
 from shared.evaluation.comparing import Baseline, baseline
 from shared.evaluation.confusion import Confusion
 from shared.evaluation.deciding import net_benefit
-from shared.evaluation.floors import rounded_table, shown, shown_count, shown_matrix
+from shared.evaluation.floors import rounded_table, shown, shown_count, shown_matrix, shown_parts
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share
 from shared.evaluation.probabilities import brier, brier_of_class, brier_skill, log_loss
 from shared.evaluation.ranking import RocPoint, auc, average_precision, macro_auc, roc
@@ -132,14 +133,24 @@ class Judgement:
         }
 
     def _baseline(self, floor: int | None) -> dict[str, Any]:
-        p, expected = self.against.p_value, self.against.expected
+        expected = self.against.expected
         return {
             "most_frequent_class": shown(self.against.best, floor, self.confidence).to_json(),
             "training_majority": None
             if expected is None
             else shown(expected, floor, self.confidence).to_json(),
-            "p_value": p if p is None or floor is None else max(round(p, 3), 0.001),
+            "p_value": self.against.p_value if floor is None else self._told_p_value(floor),
         }
+
+    def _told_p_value(self, floor: int) -> float | None:
+        """That of the counts as they are told: of the exact ones three digits would tell how few were wrong."""
+        if self.against.p_value is None:
+            return None
+        right, most = (shown_parts(one, floor) for one in (self.overall["accuracy"], self.against.best))
+        if right is None or most is None:
+            return None
+        p = binomial_tail(right[0], sum(right), most[0] / sum(most))
+        return max(round(p, 3), 0.001)
 
 
 def judge(

@@ -10,6 +10,7 @@ from shared.evaluation.confusion import Confusion, f1
 from shared.evaluation.floors import rounded, rounded_table, shown, shown_count, shown_matrix
 from shared.evaluation.judging import judge
 from shared.evaluation.measures import Confidence, Measure, ShareMethod, share
+from shared.texts import text
 from tests.support.judged import matrix_table, table_of
 
 
@@ -58,6 +59,44 @@ def test_curves_are_drawn_from_rounded_counts() -> None:
     assert [(p["false_positive_rate"], p["true_positive_rate"]) for p in points] == [(0, 0), (0.2, 1), (1, 1)]
     bins = judge(table).to_json(5)["classes"][1]["calibration"]
     assert [entry["records"] for entry in bins if entry["records"]] == [20, 20]
+
+
+@pytest.mark.parametrize(
+    "matrices",
+    [
+        # Five records of the rarer class: a few wrong answers among a hundred, each of another probability by chance.
+        [((95, 0), (wrong, 5 - wrong)) for wrong in range(5)],
+        # A few records of the rarer class, all answered wrong.
+        [((100 - few, 0), (few, 0)) for few in range(5)],
+        [((14, 0), (wrong, 6 - wrong)) for wrong in range(5)],
+    ],
+)
+def test_what_chance_would_do_tells_no_small_number(matrices: list[tuple[tuple[int, int], ...]]) -> None:
+    told = [judge(matrix_table(matrix)).to_json(5)["baseline"]["p_value"] for matrix in matrices]
+    assert len(set(told)) == 1
+    exact = [judge(matrix_table(matrix)).to_json()["baseline"]["p_value"] for matrix in matrices]
+    assert len({round(p, 3) for p in exact}) > 1
+
+
+def test_of_few_records_nothing_is_said_of_chance() -> None:
+    assert judge(matrix_table(((4, 1), (1, 2)))).to_json(5)["baseline"]["p_value"] is None
+    p = judge(matrix_table(((40, 12), (13, 35)))).to_json(5)["baseline"]["p_value"]
+    assert p == judge(matrix_table(((41, 11), (12, 36)))).to_json(5)["baseline"]["p_value"]
+
+
+def test_why_a_figure_is_missing_tells_no_zero() -> None:
+    table = table_of(((9, 1), (2, 8)), ((21, 0), (0, 20)))
+    found, told = (judge(table).to_json(floor)["classes"][1]["measures"] for floor in (None, 5))
+    assert "without an overlap" in found["calibration_slope"]["reason"]
+    small = judge(table_of(((9, 1), (2, 8)), ((21, 3), (1, 3)))).to_json(5)["classes"][1]["measures"]
+    assert told["calibration_slope"] == small["calibration_slope"]
+    for counts in ((21, 0), (20, 0)), ((21, 2), (20, 2)):  # no record of the class, and two
+        sensitivity = judge(table_of(((9, 1), (2, 8)), counts)).to_json(5)["classes"][1]["measures"][
+            "sensitivity"
+        ]
+        assert sensitivity == told["calibration_slope"]
+    unscored = shown(Measure(None, reason=text("measured.no_scores")), 5)
+    assert unscored.reason == text("measured.no_scores")  # of the tree, not of records
 
 
 def test_the_exact_form_is_exact() -> None:
