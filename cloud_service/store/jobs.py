@@ -46,7 +46,10 @@ _LIVING_MANIFESTS: Final = select(_J.manifest).where(
     _J.state.not_in([state.value for state in TERMINAL_CLOUD_STATES])
 )
 _STUDY_MANIFESTS: Final = (
-    select(_J.manifest).where(_J.study == bindparam("study")).order_by(_J.created.desc(), _J.id.desc())
+    select(_J.manifest)
+    .where(_J.study == bindparam("study"))
+    .order_by(_J.created.desc(), _J.id.desc())
+    .execution_options(yield_per=_FETCHED)
 )
 _LATER_MANIFESTS: Final = (
     select(_J.id, _J.manifest)
@@ -191,7 +194,7 @@ def counted_in(connection: Connection, tree: StoredJob, hospital: str | None) ->
     with connection.execute(query, {"study": tree.study, "since": tree.created}) as rows:
         found = (row.id for row in rows if named in row.manifest and _is_counted(row.manifest, model))
         chosen = list(islice(found, MOST_COUNTED))
-    return [_stored(connection, row) for row in connection.execute(_OF_IDS, {"chosen": chosen}).all()]
+    return stored_all(connection, connection.execute(_OF_IDS, {"chosen": chosen}).all())
 
 
 def _is_counted(raw: bytes, model: str) -> bool:
