@@ -128,9 +128,11 @@ def test_parquet_columns_are_texts(tmp_path: Path) -> None:
         ),
         (
             "age,sex,age\n1,2,3\n",
-            "ward.csv, header: columns 1 and 3 are both named 'age'. Rename or remove one of them. If the first line is a "
-            "record and names no columns, set header = false in [data] (privet data: --set header=false, privet demo: "
-            "--no-header).",
+            (
+                "ward.csv, header: columns 1 and 3 are both named 'age'. Rename or remove one of them. "
+                "If the first line is a record and names no columns, set header = false in [data] "
+                "(privet data: --set header=false, privet demo: --no-header)."
+            ),
         ),
         (
             "one\ntwo\n",
@@ -141,9 +143,11 @@ def test_parquet_columns_are_texts(tmp_path: Path) -> None:
         ),
         (
             "age,age,class\n1,2,yes\n",
-            "ward.csv, header: columns 1 and 2 are both named 'age'. Rename or remove one of them. If the first line is a "
-            "record and names no columns, set header = false in [data] (privet data: --set header=false, privet demo: "
-            "--no-header).",
+            (
+                "ward.csv, header: columns 1 and 2 are both named 'age'. Rename or remove one of them. "
+                "If the first line is a record and names no columns, set header = false in [data] "
+                "(privet data: --set header=false, privet demo: --no-header)."
+            ),
         ),
         ("% hello\n@RELATION x\n", "ward.csv: there is no @data line. Export the file again; it is cut off."),
         (
