@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from shared.evaluation.combining import COMBINED, over_parts
+from shared.evaluation.comparing import Paired
 from shared.evaluation.confusion import Confusion, accuracy
 from shared.evaluation.costs import decision_json
-from shared.evaluation.floors import shown, shown_count
+from shared.evaluation.floors import rounded, shown, shown_count
 from shared.evaluation.measures import Measure
 from shared.evaluation.report_sentences import FACTS
 from shared.evaluation.report_subject import Disclosure, Judged, Report, SiteResult
@@ -179,11 +180,10 @@ def _site_json(site: SiteResult, report: Report) -> dict[str, Any]:
 
     joining = None
     if site.own is not None and site.paired is not None:
-        p = site.paired.p_value
         joining = {
             "own_accuracy": told(accuracy(site.own, report.confidence)),
             "difference": told(site.paired.difference(report.confidence)),
-            "mcnemar_p": p if p is None or report.floor is None else round(p, 2),
+            "mcnemar_p": _told_p_value(site.paired, report.floor),
         }
     return {
         "hospital": site.hospital,
@@ -192,6 +192,17 @@ def _site_json(site: SiteResult, report: Report) -> dict[str, Any]:
         "measures": _combined_json(site.matrix, report),
         "joining": joining,
     }
+
+
+def _told_p_value(paired: Paired, floor: int | None) -> float | None:
+    """McNemar's, of the counts as they are told; nothing where one of them is small, for it would follow."""
+    if floor is None:
+        return paired.p_value
+    if min(paired.first_only, paired.second_only) < floor:
+        return None
+    apart = rounded(paired.first_only, floor), rounded(paired.second_only, floor)
+    p = Paired(paired.both, *apart, paired.neither).p_value
+    return None if p is None else round(p, 2)
 
 
 def _tables(

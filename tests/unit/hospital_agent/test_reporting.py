@@ -206,6 +206,7 @@ def test_results_that_hospitals_handed_over_and_what_joining_brought(
     assert any("What joining brought" in caption for caption in captions)
     shared = report(capsys, folder, "ab", *sites)
     assert [site["records"] for site in shared["hospitals"]] == [10, 10, 15]
+    assert shared["hospitals"][0]["joining"]["mcnemar_p"] is None, "one and two records apart would follow"
     assert shared["hospitals"][0]["measures"]["accuracy"]["value"] == 0.8, (
         "two wrong stand for all below the floor"
     )
