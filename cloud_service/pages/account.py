@@ -79,7 +79,7 @@ def _is_bounded(password: str) -> bool:
 
 def _shown(page: Page, *, fault: str = "", status: int = 200) -> Response:
     caller = page.caller
-    account = next((one for one in page.services.people.accounts.all() if one.name == caller.name), None)
+    account = page.services.people.accounts.find(caller.name)
     return page.show(
         "account.html",
         status=status,

@@ -74,11 +74,16 @@ class Accounts:
 
     def get(self, name: str) -> Account:
         """One account. Raises: InputError: there is none of this name."""
+        found = self.find(name)
+        if found is None:
+            raise InputError("there is no person of this name", where="--name", remedy=_SEE)
+        return found
+
+    def find(self, name: str) -> Account | None:
+        """One account; None: there is none of this name."""
         with self.database.read() as connection:
             row = people.person(connection, name)
-        if row is None:
-            raise InputError("there is no person of this name", where="--name", remedy=_SEE)
-        return _account(row)
+        return None if row is None else _account(row)
 
     def all(self) -> list[Account]:
         """Every account by name, disabled ones as well."""

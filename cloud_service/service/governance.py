@@ -244,12 +244,6 @@ class Governance:
             rows = governance.answers_of(connection, document.id)
         return _standings(document, rows)
 
-    def standings_of_all(self, documents: Iterable[StudyDocument]) -> dict[str, list[Standing]]:
-        """The same of several documents at once, by the study's id."""
-        with self.database.read() as connection:
-            rows = governance.all_answers(connection)
-        return {document.id: _standings(document, rows.get(document.id, ())) for document in documents}
-
 
 def _standings(document: StudyDocument, rows: Iterable[Row[Any]]) -> list[Standing]:
     last = {row.agent: row for row in rows}

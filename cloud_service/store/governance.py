@@ -43,7 +43,6 @@ _CHANGES_LOCK: Final = 0x73747564
 """Key of the PostgreSQL advisory lock under which changes are numbered."""
 _CHANGE: Final = select(func.coalesce(func.max(_D.change), 0))
 _ANSWERS_OF: Final = select(_ANSWERS).where(_A.study == bindparam("study")).order_by(_A.time, _A.id)
-_ALL_ANSWERS: Final = select(_ANSWERS).order_by(_A.time, _A.id)
 _TURN: Final = func.row_number().over(partition_by=_C.agent, order_by=_C.id.desc())
 _CONSENTS_OF: Final = (
     select(_CONSENTS)
@@ -147,14 +146,6 @@ def _next_change(connection: Connection) -> int:
 def answers_of(connection: Connection, study: str) -> list[Row[Any]]:
     """All answers to a study's document in the order of the hospitals' own times."""
     return list(connection.execute(_ANSWERS_OF, {"study": study}))
-
-
-def all_answers(connection: Connection) -> dict[str, list[Row[Any]]]:
-    """The same of every study, by its id."""
-    found: dict[str, list[Row[Any]]] = {}
-    for row in connection.execute(_ALL_ANSWERS):
-        found.setdefault(row.study, []).append(row)
-    return found
 
 
 def add_answer(connection: Connection, values: Mapping[str, Any]) -> None:
