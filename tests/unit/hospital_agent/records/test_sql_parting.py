@@ -32,6 +32,7 @@ from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
 from tests.support.databases import postgres_database
+from tests.support.wards import duck_ward, postgres_ward
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -72,18 +73,13 @@ def fill(execute: Callable[[str], object]) -> None:
 
 @pytest.fixture(scope="module")
 def duck(tmp_path_factory: pytest.TempPathFactory) -> DataSettings:
-    path = tmp_path_factory.mktemp("duck") / "ward.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        fill(connection.execute)
-    return DataSettings(url=f"duckdb://{path}", table="ward")
+    return duck_ward(tmp_path_factory.mktemp("duck"), fill)
 
 
 @pytest.fixture(scope="module")
 def postgres(postgres_server: str) -> Iterator[DataSettings]:
-    with postgres_database(postgres_server) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            fill(connection.execute)
-        yield DataSettings(url=url, table="ward")
+    with postgres_ward(postgres_server, fill) as ward:
+        yield ward
 
 
 @pytest.fixture(params=["duck", "postgres"])

@@ -10,8 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import duckdb
-import psycopg
 import pytest
 
 from hospital_agent.records import DataSettings, sql_walking
@@ -38,7 +36,7 @@ from shared.tree.numbers import FixedPoint
 from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
-from tests.support.databases import postgres_database
+from tests.support.wards import duck_ward, postgres_ward
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -71,18 +69,13 @@ def fill(execute: Callable[[str], object]) -> None:
 
 @pytest.fixture(scope="module")
 def duck(tmp_path_factory: pytest.TempPathFactory) -> DataSettings:
-    path = tmp_path_factory.mktemp("duck") / "ward.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        fill(connection.execute)
-    return DataSettings(url=f"duckdb://{path}", table="ward")
+    return duck_ward(tmp_path_factory.mktemp("duck"), fill)
 
 
 @pytest.fixture(scope="module")
 def postgres(postgres_server: str) -> Iterator[DataSettings]:
-    with postgres_database(postgres_server) as url:
-        with psycopg.connect(url, autocommit=True) as connection:
-            fill(connection.execute)
-        yield DataSettings(url=url, table="ward")
+    with postgres_ward(postgres_server, fill) as ward:
+        yield ward
 
 
 @pytest.fixture(params=["duck", "postgres"])
