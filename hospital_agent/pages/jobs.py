@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from hospital_agent.daemon.casework import manifest_of
 from hospital_agent.journal import Answer, JobEntry, JobStatus, Journal
 from hospital_agent.journal import studies as kept
+from hospital_agent.journal.reading import asked_by_round
 from hospital_agent.keyring import Keyring
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, changed_part, page, state_of
@@ -168,7 +169,7 @@ def _about(house: House, job: str) -> dict[str, Any]:
         "row": row,
         "offer": offer_document(entry, figures),
         "leaving": _leaving_words(manifest_of(entry).profile),
-        "steps": steps_of(records, manifest_of(entry))[-SHOWN_STEPS:],
+        "steps": steps_of(records[-SHOWN_STEPS:], manifest_of(entry), asked_by_round(records)),
         "left_out": max(0, len(records) - SHOWN_STEPS),
         "volumes": volumes_of(entry, records),
         "forecast": ledgers[0].to_json(),
