@@ -11,12 +11,13 @@ from typing import Final, Literal
 from fastapi import FastAPI, Request
 from starlette.responses import Response
 
+from hospital_agent.models import Model
 from hospital_agent.models.names import Change, Name
 from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page, state_of
 from hospital_agent.pages.problems import PageProblem
-from hospital_agent.people.naming import Naming
+from hospital_agent.people.naming import Naming, predicts_the_same
 from shared.errors import InputError
 from shared.texts import text
 
@@ -138,17 +139,24 @@ def _facts(known: Name, act: Act) -> Iterator[tuple[str, str]]:
 
 
 def _choices(house: House, now: Change) -> Iterator[Choice]:
-    """Models whose tree is here, the newest first, but the one that answers."""
+    """Models whose tree is here and that predict the same, the newest first, but the one that answers."""
+    present = _held(house, now.model)
     for job in reversed(house.library.shelf.ids()):
-        try:
-            model = house.library.answers(job).model
-        except InputError:  # the list of models says which file is damaged
+        model = _held(house, job)
+        if model is None or model.tree is None or job == now.model:
             continue
-        if model.tree is not None and job != now.model:
+        if present is None or predicts_the_same(present, model):
             yield Choice(
                 job,
                 text("house.names.choice", id=job[:8], study=model.manifest.study, n=model.tree.node_count),
             )
+
+
+def _held(house: House, job: str) -> Model | None:
+    try:
+        return house.library.answers(job).model
+    except InputError:  # the list of models says which file is damaged
+        return None
 
 
 def _change(house: House, person: str, name: str, act: Act, fields: Mapping[str, str]) -> str:

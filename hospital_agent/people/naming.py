@@ -13,7 +13,7 @@ from pathlib import Path
 from hospital_agent.journal import Journal
 from hospital_agent.models import Model, Shelf
 from hospital_agent.models.finding import model_meant
-from hospital_agent.models.names import Change, Name, Names, check_name, check_share
+from hospital_agent.models.names import STUDY_PREFIX, Change, Name, Names, check_name, check_share
 from shared.errors import InputError
 
 WORDS_CHARACTERS: int = 1000
@@ -34,8 +34,15 @@ class Naming:
         return self._names.find(name)
 
     def pin(self, name: str, wanted: str) -> Name:
-        """Let one model answer under a name; a trial under it ends. Raises: InputError: no such model, or no name."""
-        return self._changed(name, "pinned", self.asked(wanted))
+        """Let one model answer under a name; a trial under it ends.
+
+        Raises: InputError: no such model, no name, or programs that ask by the name would get answers of another kind.
+        """
+        check_name(name)
+        model, known = self.asked(wanted), self._answering(name)
+        if known is not None:
+            _check_same_question(known, model, name)
+        return self._changed(name, "pinned", model)
 
     def try_out(self, name: str, wanted: str, share: str) -> Name:
         """Put a candidate on trial beside the model that answers.
@@ -47,7 +54,7 @@ class Naming:
         champion = self.held(self.find(name).now.model)
         if candidate.id == champion.id:
             raise InputError("that model answers already", where=f"name {name}", remedy="Name another model.")
-        _check_same_question(champion, candidate)
+        _check_same_question(champion, candidate, name)
         return self._changed(name, "canary", champion, candidate, checked)
 
     def promote(self, name: str) -> Name:
@@ -124,6 +131,16 @@ class Naming:
         found = model_meant(self.shelf, self._names.read(), wanted)
         return found if found.stays_shared else self.held(found.id)
 
+    def _answering(self, name: str) -> Model | None:
+        """What answers by this name now: pinned, or the newest of its study. None: nothing that is whole."""
+        names = self._names.read()
+        if name not in names.names and not name.startswith(STUDY_PREFIX):
+            return None
+        try:
+            return model_meant(self.shelf, names, name)
+        except InputError:  # one that cannot answer any more keeps nobody from naming another
+            return None
+
     @property
     def _names(self) -> Names:
         return Names(self.folder, self.clock)
@@ -147,12 +164,17 @@ class Naming:
             journal.record(kind, **details, by=self.by)
 
 
-def _check_same_question(champion: Model, candidate: Model) -> None:
+def predicts_the_same(one: Model, other: Model) -> bool:
+    """Whether one may take the other's place: what they predict has one name and the same classes."""
+    first, second = one.schema, other.schema
+    return (first.class_name, first.classes) == (second.class_name, second.classes)
+
+
+def _check_same_question(champion: Model, other: Model, name: str) -> None:
     """Raises: InputError: two models that predict other classes, or another thing altogether."""
-    one, other = champion.schema, candidate.schema
-    if (one.class_name, one.classes) != (other.class_name, other.classes):
+    if not predicts_the_same(champion, other):
         raise InputError(
-            "the candidate predicts something else than the model that answers",
-            where=f"model {candidate.id}",
+            f"it predicts something else than the model that answers under {name}, and programs would not notice",
+            where=f"model {other.id}",
             remedy="Pin it under a name of its own.",
         )

@@ -107,6 +107,26 @@ def test_a_tree_that_stays_shared_is_pinned_by_what_all_members_attested(tmp_pat
         Naming(tmp_path, shelf, "ada").pin("ward", elsewhere.id)
 
 
+def test_a_name_goes_on_predicting_the_same(tmp_path: Path) -> None:
+    """A program that asks by a name would not notice that a model of another question answers."""
+    shelf = Shelf(tmp_path / "models", KEY.public, MEMBERS.root)
+    renamed = {**SCHEMA, "class": {**SCHEMA["class"], "name": "outcome"}}
+    first, other = model_of(MEMBERS), model_of(MEMBERS, job="cd" * 16, study="other", schema=renamed)
+    for model in (first, other):
+        shelf.put(model, KEY)
+    at = Naming(tmp_path, shelf, "ada")
+    for name in (f"study:{first.manifest.study}", "ward"):
+        at.pin(name, first.id)
+        with pytest.raises(InputError, match=r"predicts something else .* Pin it under a name of its own"):
+            at.pin(name, other.id)
+        assert at.find(name).now.model == first.id
+    at.unpin(f"study:{first.manifest.study}")
+    with pytest.raises(InputError, match="predicts something else"):
+        at.pin(f"study:{first.manifest.study}", other.id)
+    shelf.remove(first.id)
+    assert at.pin("ward", other.id).now.model == other.id
+
+
 def test_importance_is_told_where_counts_are() -> None:
     """It follows from the counts, so a study that shows classes only does not show it."""
     told = description(MODEL)["importance"]
