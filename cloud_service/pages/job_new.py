@@ -106,11 +106,10 @@ def plan(form: StarterForm, study_id: str) -> Response:
     view, wanted = form.services.studies.get(study_id), form.value("go", default="check")
     said = {name: form.values(name) for name in FIELDS if name in form.fields}
     said.setdefault("invited", [])
-    shared = _shared(form, view)
     if wanted == "change":
         return _show(form, view, said)
     values = _values(_candidates(form, view), view, said)
-    reading = read(values, view, shared)
+    reading = read(values, view, _shared(form, view) if values.value("what") == "ask" else ())
     if reading.body is None:
         return _show(form, view, said, dict(reading.faults))
     try:
