@@ -6,7 +6,7 @@ A failed check raises; no function here returns a flag.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Self
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -18,9 +18,6 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shared.errors import ErrorCode, InputError, PeerError
-
-PUBLIC_KEY_BYTES: Final = 32
-SIGNATURE_BYTES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
