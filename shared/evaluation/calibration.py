@@ -12,13 +12,14 @@ from typing import Any, Final
 
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share, undefined
 from shared.evaluation.probabilities import fault
-from shared.evaluation.ranking import Step, steps_of
+from shared.evaluation.ranking import Step, filled, steps_of
 from shared.evaluation.table import LeafTable, Smoothing
 from shared.texts import text
 
 BINS: Final = 10
 _MOST_STEPS: Final = 100
 _CLOSE: Final = 1e-12
+_HALF: Final = 0.5
 _FAR: Final = 30.0
 """A slope or intercept beyond this is on its way to infinity: the scores part the classes without an overlap."""
 
@@ -83,11 +84,13 @@ def in_the_large(table: LeafTable, k: int) -> Measure:
     observed = sum(step.positive for step in steps)
     if not expected:
         return undefined(text("measured.none_expected"))
+    parts = (observed, *filled(steps))
+    if (
+        abs(observed - expected) < _HALF
+    ):  # mostly since no record is an exception, which is a small count as well
+        parts = (*parts, 0)
     return Measure(
-        observed / expected,
-        reason=text("measured.no_interval"),
-        records=table.records,
-        parts=(observed,),
+        observed / expected, reason=text("measured.no_interval"), records=table.records, parts=parts
     )
 
 
@@ -111,7 +114,7 @@ def recalibration(
     if fitted is None:
         nothing = undefined(reason or text("measured.no_overlap"))
         return nothing, nothing
-    parts = tuple(count for step in steps for count in (step.positive, step.negative) if count)
+    parts = filled(steps)
     found = []
     for value, error in fitted:
         half = confidence.z * error

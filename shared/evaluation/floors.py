@@ -3,9 +3,10 @@
 A count below the floor is told as "< 5" (zero as well, for it tells of everybody), every other count is rounded to a
 multiple of the floor, sums of their own, so that no small cell is the difference of two that are told. A share of which
 one side is below the floor is told as if that side had a fixed number, so that all numbers below the floor give one
-figure. Other measures with a small part are rounded the more coarsely the fewer records they rest on, and withheld
-where a tenth is too fine. Curves are drawn from rounded counts, and what chance alone would do is reckoned from them.
-This is rounding, no proof: who holds many rounded figures together may narrow a small cell down.
+figure. Other measures with a small part are rounded the more coarsely the fewer records they rest on (those of the
+smallest class, where classes count alike), and withheld where a tenth is too fine. Curves are drawn from rounded
+counts, and what chance alone would do is reckoned from them. This is rounding, no proof: who holds many rounded figures
+together may narrow a small cell down.
 """
 
 from __future__ import annotations
@@ -49,8 +50,18 @@ def rounded_table(table: LeafTable, floor: int | None) -> LeafTable:
     return replace(table, counts=cells)
 
 
-def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDENCE_95) -> Measure:
-    """A measure as it is told. Args: confidence: the one it was made with."""
+def shown(
+    measure: Measure,
+    floor: int | None,
+    confidence: Confidence = CONFIDENCE_95,
+    *,
+    smallest: int | None = None,
+) -> Measure:
+    """A measure as it is told.
+
+    Args: confidence: the one it was made with. smallest: records of the smallest class, for a measure in which each
+        class counts as much as another, so that one record of that class moves it most; None: each record counts alike.
+    """
     if floor is None:
         return measure
     if measure.value is None:
@@ -59,7 +70,8 @@ def shown(measure: Measure, floor: int | None, confidence: Confidence = CONFIDEN
         return _in_steps(measure, _STEPS[0])
     if measure.again is not None:
         return _as_if(measure, measure.again, floor, confidence)
-    steps = next((steps for steps in _STEPS if measure.records >= floor * steps), None)
+    counted = measure.records if smallest is None else min(measure.records, smallest)
+    steps = next((steps for steps in _STEPS if counted >= floor * steps), None)
     return _withheld(floor) if steps is None else _in_steps(measure, steps)
 
 

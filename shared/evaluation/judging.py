@@ -38,6 +38,8 @@ _PER_CLASS: Final[Mapping[str, Callable[[Confusion, int, Confidence], Measure]]]
     "npv": by_class.negative_predictive_value,
     "f1": by_class.f1,
 }
+_BY_RECORD: Final = frozenset({"f1_weighted", "brier", "log_loss", "calibration_error"})
+"""Means over records, in which the classes count by their size; shares have a rule of their own."""
 OF_SCORES: Final = (
     "auc_macro",
     "auc",
@@ -90,8 +92,13 @@ class Judgement:
     def to_json(self, floor: int | None = None) -> dict[str, Any]:
         """The plain form. Args: floor: no count below it is told; None: exact, for the hospital's own eyes."""
 
-        def told(measures: Mapping[str, Measure]) -> dict[str, Any]:
-            return {name: shown(m, floor, self.confidence).to_json() for name, m in measures.items()}
+        def told(measures: Mapping[str, Measure], smallest: int) -> dict[str, Any]:
+            return {
+                name: shown(
+                    m, floor, self.confidence, smallest=None if name in _BY_RECORD else smallest
+                ).to_json()
+                for name, m in measures.items()
+            }
 
         drawn = rounded_table(self.table, floor)
         return {
@@ -107,9 +114,10 @@ class Judgement:
                 "truth": [shown_count(count, floor) for count in self.matrix.truth],
                 "predicted": [shown_count(count, floor) for count in self.matrix.predicted],
             },
-            "overall": told(self.overall),
+            "overall": told(self.overall, min(filter(None, self.matrix.truth), default=0)),
             "classes": [
-                {"class": entry.label, "measures": told(entry.measures)} | _curves(drawn, k, self.confidence)
+                {"class": entry.label, "measures": told(entry.measures, self._side(k))}
+                | _curves(drawn, k, self.confidence)
                 for k, entry in enumerate(self.classes)
             ],
             "baseline": self._baseline(floor),
@@ -123,6 +131,10 @@ class Judgement:
                 for p, c in self.table.reached()
             ],
         }
+
+    def _side(self, k: int) -> int:
+        """Records of a class, or of all others where these are fewer."""
+        return min(self.matrix.truth[k], self.records - self.matrix.truth[k])
 
     def _votes(self, floor: int | None) -> dict[str, Any]:
         """What rests on fewer records, and on how many."""

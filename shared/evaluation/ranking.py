@@ -7,7 +7,7 @@ Whitney count it. Scores are compared as fractions.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -51,6 +51,11 @@ def steps_of(table: LeafTable, k: int) -> list[Step]:
     return sorted(steps, key=lambda step: (float(step.score), step.score), reverse=True)
 
 
+def filled(steps: Iterable[Step]) -> tuple[int, ...]:
+    """The cells of scores and sides that hold records, from which a figure of scores would tell a small one."""
+    return tuple(count for step in steps for count in (step.positive, step.negative) if count)
+
+
 def roc(table: LeafTable, k: int) -> list[RocPoint]:
     """The points of the curve from (0, 0) to (all, all), one a score. Empty where the tree has no scores."""
     if fault(table):
@@ -67,6 +72,7 @@ def average_precision(table: LeafTable, k: int) -> Measure:
     if reason := fault(table):
         return undefined(reason)
     points, positives = roc(table, k), table.truth[k]
+    parts = (positives, *filled(steps_of(table, k)))
     if not positives:
         return undefined(text("measured.none_true"))
     value = math.fsum(
@@ -76,7 +82,8 @@ def average_precision(table: LeafTable, k: int) -> Measure:
         / (after.true_positives + after.false_positives)
         for before, after in pairwise(points)
     )
-    parts = (positives,) if value < 1 else (positives, 0)
+    if value >= 1:
+        parts = (*parts, 0)
     return Measure(value, reason=text("measured.no_interval"), records=table.records, parts=parts)
 
 
@@ -94,7 +101,7 @@ def auc(table: LeafTable, k: int, confidence: Confidence = CONFIDENCE_95) -> Mea
     if not positives or not negatives:
         return undefined(text("measured.one_sided"))
     value = _twice_u(steps) / (2 * positives * negatives)
-    parts = (positives, negatives)
+    parts = (positives, negatives, *filled(steps))
     if positives < 2 or negatives < 2 or not 0 < value < 1:
         reason = text("measured.same_order")
         return Measure(value, reason=reason, records=table.records, parts=(*parts, 0))

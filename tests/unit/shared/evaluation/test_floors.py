@@ -78,6 +78,25 @@ def test_what_chance_would_do_tells_no_small_number(matrices: list[tuple[tuple[i
     assert len({round(p, 3) for p in exact}) > 1
 
 
+def test_no_measure_of_a_small_class_tells_how_many_of_it_were_missed() -> None:
+    """Of six records of a class among a hundred each one missed moves these by a sixth, which hundredths would show."""
+    missed = [judge(matrix_table(((95, 0), (wrong, 6 - wrong)))).to_json(5) for wrong in range(2, 5)]
+    weighed = ("auc", "average_precision", "observed_over_expected", "calibration_slope", "sensitivity")
+    for entry in missed:
+        told = entry["classes"][1]["measures"]
+        assert {name: told[name] for name in weighed} == {
+            name: missed[0]["classes"][1]["measures"][name] for name in weighed
+        }
+        assert told["auc"]["value"] is None
+    for name in ("balanced_accuracy", "f1_macro", "kappa", "mcc", "auc_macro", "brier_skill"):
+        assert {entry["overall"][name]["value"] for entry in missed} == {None}
+    none, one = (
+        judge(matrix_table(((95, 0), (n, 6 - n)))).to_json(5)["classes"][1]["measures"] for n in (0, 1)
+    )
+    assert none["observed_over_expected"] == one["observed_over_expected"]
+    assert none["auc"] == one["auc"]
+
+
 def test_of_few_records_nothing_is_said_of_chance() -> None:
     assert judge(matrix_table(((4, 1), (1, 2)))).to_json(5)["baseline"]["p_value"] is None
     p = judge(matrix_table(((40, 12), (13, 35)))).to_json(5)["baseline"]["p_value"]
@@ -112,7 +131,7 @@ def test_a_recalibration_with_a_small_cell_is_told_coarsely_or_not_at_all() -> N
     assert "too few records" in few["calibration_intercept"]["reason"]
     many = judge(table_of(((9, 1), (2, 8)), ((170, 2), (3, 170))))
     exact, told = (many.to_json(floor)["classes"][1]["measures"]["calibration_slope"] for floor in (None, 5))
-    assert told["value"] == round(exact["value"] * 50) / 50 != exact["value"]
+    assert told["value"] == round(exact["value"] * 20) / 20 != exact["value"]
     tied = judge(table_of(((5, 5), (5, 5)), ((21, 9), (13, 14))))
     assert tied.classes[0].measures["auc"].records == 57
 
