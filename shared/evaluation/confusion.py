@@ -56,6 +56,11 @@ class Confusion:
         return sum(self.truth)
 
     @property
+    def smallest(self) -> int:
+        """Records of the smallest true class that has any."""
+        return min(filter(None, self.truth), default=0)
+
+    @property
     def right(self) -> int:
         """Records whose class was predicted."""
         return sum(row[k] for k, row in enumerate(self.cells))

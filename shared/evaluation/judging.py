@@ -114,7 +114,7 @@ class Judgement:
                 "truth": [shown_count(count, floor) for count in self.matrix.truth],
                 "predicted": [shown_count(count, floor) for count in self.matrix.predicted],
             },
-            "overall": told(self.overall, min(filter(None, self.matrix.truth), default=0)),
+            "overall": told(self.overall, self.matrix.smallest),
             "classes": [
                 {"class": entry.label, "measures": told(entry.measures, self._side(k))}
                 | _curves(drawn, k, self.confidence)

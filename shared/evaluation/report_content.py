@@ -169,7 +169,10 @@ def _left_out_json(report: Report) -> dict[str, Any] | None:
 
 def _combined_json(matrix: Confusion, report: Report) -> dict[str, Any]:
     made = {name: measure(matrix, report.confidence) for name, measure in COMBINED.items()}
-    return {name: shown(m, report.floor, report.confidence).to_json() for name, m in made.items()}
+    return {
+        name: shown(m, report.floor, report.confidence, smallest=matrix.smallest).to_json()
+        for name, m in made.items()
+    }
 
 
 def _site_json(site: SiteResult, report: Report) -> dict[str, Any]:
