@@ -182,7 +182,9 @@ def test_a_withdrawal_counts_at_once_for_an_agent_that_was_down(
 
 @pytest.mark.parametrize("study", [{"min_node": 20, "max_depth": 4, "max_jobs": 1}], indirect=True)
 def test_the_cloud_refuses_a_job_outside_the_document(federation: LocalFederation, study: str) -> None:
-    assert "(min_node) is 2; the study wants at least 20" in start(federation, study, 422, min_node=2)["detail"]
+    assert (
+        "(min_node) is 2; the study wants at least 20" in start(federation, study, 422, min_node=2)["detail"]
+    )
     assert "max_depth" in start(federation, study, 422, min_node=20)["detail"]
     assert "not a member" in start(federation, study, 422, invited=[*THREE[:2], "h9"])["detail"]
     fitted = start(federation, study, min_node=10, min_child=5, max_depth=8)

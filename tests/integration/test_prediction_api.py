@@ -151,7 +151,7 @@ def test_versions_are_changed_by_command_and_a_running_server_heeds_it(
         assert begun_anew["records"] == 0
         assert command("drift", "ward", "--restart")["since"] > begun_anew["since"]  # within the same second
     log = agent(capsys, "predictions", "log", folder, "--last", "3")["predictions"]
-    assert [entry["model"] for entry in log]== [second, first, first]
+    assert [entry["model"] for entry in log] == [second, first, first]
     callers = [entry["caller"] for entry in log]
     assert callers[:2] == ["this machine"] * 2
     assert callers[2].startswith("command of ")

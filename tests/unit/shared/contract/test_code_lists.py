@@ -18,7 +18,9 @@ URL = "http://hl7.org/fhir/ValueSet/administrative-gender"
 
 
 def value_set(**parts: Any) -> bytes:
-    return json.dumps({"resourceType": "ValueSet", "status": "active", "url": URL, "version": "4.0.1", **parts}).encode()
+    return json.dumps(
+        {"resourceType": "ValueSet", "status": "active", "url": URL, "version": "4.0.1", **parts}
+    ).encode()
 
 
 def test_a_table_gives_codes_with_their_meanings_in_its_order() -> None:
