@@ -160,10 +160,11 @@ def drift(
         Names(folder, time.time).count_since(held, moment)
         _record(folder, "drift_restarted", model=held)
     found = desk.drift(model, begin)
-    gauges = [found["classes"], *found["attributes"]]
+    gauges, fewest = [found["classes"], *found["attributes"]], found["thresholds"]["fewest_records"]
+    state = found["state"] + (f" ({fewest} are needed)" if found["state"] == "too few records" else "")
     width = max(len(gauge["name"]) for gauge in gauges)
     lines = [
-        f"Model {found['model'][:8]}: {_records(found['records'])} since {_moment(found['since'])}: {found['state']}"
+        f"Model {found['model'][:8]}: {_records(found['records'])} since {_moment(found['since'])}: {state}"
     ]
     for gauge in gauges:
         index = (
