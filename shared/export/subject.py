@@ -20,7 +20,7 @@ from shared.tree.schema import Schema
 from shared.tree.voting import can_vote
 from shared.wire.contract import DataContract
 
-NOTICE: Final = "Decision support for research until certified; a person decides."
+NOTICE: Final = "Decision support for research; not certified for clinical use. A person decides."
 
 READING: Final = "records"
 """What the head of an export calls the sentence on how records must be."""

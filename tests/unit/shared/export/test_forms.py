@@ -92,7 +92,7 @@ def test_every_form_names_the_tree_its_job_its_date_and_its_limits(form: FormatN
     if form == "onnx":
         pytest.importorskip("onnx")
     content = render(subject(), form)
-    for part in (subject().tree_sha256, "0f", "2026-11-30", "Decision support for research until certified"):
+    for part in (subject().tree_sha256, "0f", "2026-11-30", "Decision support for research; not certified"):
         assert part.encode() in content
 
 
