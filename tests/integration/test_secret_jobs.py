@@ -244,7 +244,7 @@ def test_a_tree_that_stays_shared_answers_by_a_job(federation: LocalFederation, 
     for name, hospital in federation.hospitals.items():
         assert (hospital.folder / "models" / f"{grown.job}.npz").is_file() == (name in THREE)
     asked = {**SECRET, "purpose": "predict", "model": grown.job, "result_parties": ["h1", "h5"]}
-    outcome = gain_ratio(federation, tmp_path, HOSPITALS, secret=asked)
+    outcome = gain_ratio(federation, tmp_path, HOSPITALS, secret=asked, study_of=grown.job)
     assert outcome.statuses == {JobStatus.COMPLETE}
     tree = measured_clinic.pooled_tree(pooled(HOSPITALS), height=3)
     schema = Schema.from_json(measured_clinic.SCHEMA)
@@ -275,6 +275,7 @@ def test_records_without_classes_can_be_asked_about(federation: LocalFederation,
         measured_clinic.SCHEMA,
         measured_clinic.files(tmp_path / "measured", parts),
         data={"ask": str(asked)},
+        study_of=grown.job,
         mode="gain-ratio",
         max_depth=3,
         secret=secret,
@@ -292,7 +293,7 @@ def test_a_shared_tree_is_asked_as_it_was_grown_or_not_at_all(
 ) -> None:
     grown = gain_ratio(federation, tmp_path, secret={**SECRET, "result": "shared"})
     asked: dict[str, Any] = {"purpose": "predict", "model": grown.job, "compute_parties": ["h1", "h2", "h3"]}
-    outcome = gain_ratio(federation, tmp_path, secret=asked)
+    outcome = gain_ratio(federation, tmp_path, secret=asked, study_of=grown.job)
     assert JobStatus.DECLINED in outcome.statuses
     reasons = {entry.reason for entry in outcome.entries.values() if entry.status is JobStatus.DECLINED}
     assert all("other compute parties" in str(reason) for reason in reasons)

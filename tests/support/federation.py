@@ -184,18 +184,22 @@ class LocalFederation:
         files: Mapping[str, Path],
         *,
         data: Mapping[str, Any] | None = None,
+        study_of: str | None = None,
         **plan: Any,
     ) -> str:
         """Point the hospitals at their files, create a study and start a job; its id.
 
-        Args: schema: the plain form (`Schema.to_json`). data: further members of `[data]`. plan: the job's rules.
+        Args: schema: the plain form (`Schema.to_json`). data: further members of `[data]`. study_of: an earlier job, in
+            whose study this one shall be, in place of a new study. plan: the job's rules.
         """
         for name, path in files.items():
             self.hospitals[name].configure(path, **(data or {}))
         names = {"publish_tree", "disclosure", "synthetic", "criteria", "asking"}
-        study = self.cloud.study(
-            dict(schema), name=f"study-{next(self._numbers)}", **{k: v for k, v in plan.items() if k in names}
-        )
+        if study_of is not None:
+            study = str(self.cloud.people.get(f"/v1/jobs/{study_of}").json()["study"])
+        else:
+            terms = {key: value for key, value in plan.items() if key in names}
+            study = self.cloud.study(dict(schema), name=f"study-{next(self._numbers)}", **terms)
         rules = {key: value for key, value in plan.items() if key not in names}
         return self.cloud.job(study, **{"invited": sorted(files), **rules})
 
