@@ -97,7 +97,7 @@ def test_a_jobs_ledger_tells_forecast_and_fact(federation: tuple[LocalFederation
     assert document["bytes"]["in:contribution"]["messages"] == 3 * len(rounds)
     page = html(running.cloud, f"/v1/jobs/{job}/ledger")
     assert {"table", "caption", "h1"} <= page.seen
-    assert "counts summed over all hospitals" in page.text
+    assert "every count that is asked, summed over all hospitals" in page.text
 
 
 def test_a_hospitals_own_ledger_says_the_same(
