@@ -18,6 +18,7 @@ from cloud_service.api.metrics import inner_port
 from cloud_service.settings import Settings
 from machine.supervisor import Heartbeat, notify
 from shared.errors import InputError
+from shared.hosts import is_everywhere
 from shared.wire.relay import MAX_PARCEL_BYTES
 
 _log = structlog.get_logger()
@@ -120,8 +121,8 @@ def _tls_context(_config: uvicorn.Config, default: Callable[[], ssl.SSLContext])
 def address_of(settings: Settings, port: int) -> str:
     """What a person at this machine opens. Args: port: that was taken, where the settings leave it open."""
     scheme = "http" if settings.tls_files is None else "https"
-    host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(settings.host, settings.host)  # noqa: S104 - all, so this one too
-    return f"{scheme}://{f'[{host}]' if ':' in host and '[' not in host else host}:{port}/"
+    host = "localhost" if is_everywhere(settings.host) else settings.host.strip("[]")
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def run(app: FastAPI, settings: Settings, release: Callable[[], None]) -> None:

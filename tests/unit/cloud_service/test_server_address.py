@@ -14,8 +14,8 @@ from cloud_service.settings import Settings
     ("host", "tls", "address"),
     [
         ("127.0.0.1", False, "http://127.0.0.1:8700/"),
-        ("0.0.0.0", False, "http://127.0.0.1:8700/"),
-        ("::", True, "https://[::1]:8700/"),
+        ("0.0.0.0", False, "http://localhost:8700/"),
+        ("::", True, "https://localhost:8700/"),
         ("::1", False, "http://[::1]:8700/"),
         ("cloud.example.org", True, "https://cloud.example.org:8700/"),
     ],
