@@ -72,14 +72,16 @@ def demo(
             rich_help_panel=_DATA,
         ),
     ] = None,
-    no_header: Annotated[
-        bool,
+    header: Annotated[
+        bool | None,
         typer.Option(
-            "--no-header",
-            help="The files have no header line; columns go by position.",
+            "--header/--no-header",
+            help="Whether the files' first line names the columns; without names they go by position. Left out: "
+            "found out, as an agent does, and told.",
             rich_help_panel=_DATA,
+            show_default=False,
         ),
-    ] = False,
+    ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(
@@ -218,13 +220,20 @@ def demo(
 
     files = tuple(data or ())
     check_own_records(
-        files, {"--class": class_column, "--no-header": no_header, "--drop": drop, "--cut": cut}
+        files,
+        {
+            "--class": class_column,
+            "--header": header is True,
+            "--no-header": header is False,
+            "--drop": drop,
+            "--cut": cut,
+        },
     )
     return run_demo(
         DemoOptions(
             files=files,
             class_column=class_column,
-            has_header=not no_header,
+            has_header=header,
             drop=tuple(drop or ()),
             cuts=parse_cuts(tuple(cut or ())),
             hospitals=hospital_count(hospitals, len(files)),

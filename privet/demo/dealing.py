@@ -5,7 +5,7 @@ Only a demo may see all records at once. Each agent reads its own file again and
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -54,12 +54,15 @@ class _Reading:
     settings: tuple[DataSettings, ...]
 
 
-def prepare(options: DemoOptions, folder: Path) -> DemoRecords:
+def prepare(
+    options: DemoOptions, folder: Path, tell: Callable[[str], None] = lambda _line: None
+) -> DemoRecords:
     """Read, check and deal the records; files that the demo itself writes go into `folder`, which exists.
 
+    Args: tell: takes a sentence on what was found out about each file's header, before anything is refused.
     Raises: InputError: naming file, line or column, and the remedy.
     """
-    reading = _read(options) if options.files else _built_in(options, folder)
+    reading = _read(options, tell) if options.files else _built_in(options, folder)
     if len(reading.tables) == 1:
         reading = _deal(reading, options.hospitals, folder)
     hospitals = tuple(
@@ -81,9 +84,12 @@ def _codes(table: Table, schema: Schema, settings: DataSettings) -> Iterator[Row
     return zip(*(line.tolist() for line in (*rows.attributes, rows.classes)), strict=True)
 
 
-def _read(options: DemoOptions) -> _Reading:
+def _read(options: DemoOptions, tell: Callable[[str], None]) -> _Reading:
     settings = tuple(_settings(path, options) for path in options.files)
     tables = tuple(read_table(each) for each in settings)
+    if options.has_header is None:
+        for found in filter(None, map(_header_found, tables)):
+            tell(found)
     target = (
         tables[0].find(options.class_column, "--class") if options.class_column else tables[0].columns[-1]
     )
@@ -91,6 +97,17 @@ def _read(options: DemoOptions) -> _Reading:
     schema = draft_schema(tables, target.name, options.drop, cuts, numbers=options.mode == "gain-ratio")
     title = ", ".join(path.name for path in options.files)
     return _Reading(title, "", schema, tables, settings)
+
+
+def _header_found(table: Table) -> str | None:
+    """What was taken for a header, why, and the option that says otherwise; None where the format leaves no doubt."""
+    findings = () if table.reading is None else table.reading.findings
+    why = next((finding.why for finding in findings if finding.subject == "header"), None)
+    if why is None:
+        return None
+    if table.has_header:
+        return f"{table.where}: the first line names the columns: {why}. If it is a record: --no-header"
+    return f"{table.where}: the first line is a record: {why}. If it names the columns: --header"
 
 
 def _settings(path: Path, options: DemoOptions) -> DataSettings:

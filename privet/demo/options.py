@@ -30,6 +30,7 @@ class DemoOptions:
     """All options of `privet demo`. Without `files` the demo brings its own records.
 
     `class_column`, `drop`, keys of `cuts`: names, or positions from 1.
+    `has_header`: None where the files tell, as an agent finds out.
     `keep`: where the federation's files stay afterwards. `direct`: compute parties connect to one another, past the
     cloud. `noise_sigma`: deviation of the noise on each sum, a decimal number; None for exact sums. `key_mode`: whether
     each hospital holds the whole Paillier key, or a share with which all of them together open a sum.
@@ -38,7 +39,7 @@ class DemoOptions:
 
     files: tuple[Path, ...] = ()
     class_column: str | None = None
-    has_header: bool = True
+    has_header: bool | None = None
     drop: tuple[str, ...] = ()
     cuts: Mapping[str, tuple[Decimal, ...]] = field(default_factory=dict)
     hospitals: int = MIN_HOSPITALS

@@ -34,7 +34,7 @@ def run_demo(options: DemoOptions) -> Report:
     """
     progress = Progress()
     with ending_signals(), _home(options) as folders:
-        records = prepare(options, folders.records)
+        records = prepare(options, folders.records, progress.line)
         for remark in remarks(records.schema, numbers=options.mode == "gain-ratio") if options.files else ():
             progress.line(f"note: {remark}")
         with progress.step("the plain tree of the pooled records, to compare with"):

@@ -82,6 +82,28 @@ def test_a_file_without_header_goes_by_position(tmp_path: Path) -> None:
     assert sum(rows_at_hospitals(records), Counter()) == Counter(records.rows)
 
 
+@pytest.mark.parametrize("has_names", [True, False])
+def test_whether_there_is_a_header_is_found_out_and_told(tmp_path: Path, has_names: bool) -> None:
+    path, told = tmp_path / "data.csv", list[str]()
+    path.write_text(CSV if has_names else CSV.partition("\n")[2])
+    records = prepare(DemoOptions(files=(path,), class_column="4", drop=("1",)), tmp_path, told.append)
+    assert len(records.rows) == 24
+    assert sum(rows_at_hospitals(records), Counter()) == Counter(records.rows)
+    assert records.schema.class_name == ("answer" if has_names else "column 4")
+    assert [line.endswith("--no-header" if has_names else "--header") for line in told] == [True]
+
+
+def test_what_was_found_is_told_before_a_column_is_missed(tmp_path: Path) -> None:
+    path, told = tmp_path / "data.csv", list[str]()
+    path.write_text(CSV.partition("\n")[2])
+    with pytest.raises(InputError, match="no column 'answer'"):
+        prepare(DemoOptions(files=(path,), class_column="answer"), tmp_path, told.append)
+    assert len(told) == 1
+    declared = DemoOptions(files=(path,), has_header=False, class_column="4", drop=("1",))
+    prepare(declared, tmp_path, told.append)
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
