@@ -158,7 +158,7 @@ class Desk:
         """Write what was counted."""
         if self.counters is not None:
             with suppress(OSError):  # a full disk loses the last seconds' counts, nothing else
-                self.counters.flush()
+                self.counters.close()
         if self.log is not None:
             self.log.close()
 

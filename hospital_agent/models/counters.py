@@ -1,4 +1,4 @@
-"""The counters of all models that were asked, and of trials of candidates: one file, written every few seconds.
+"""The counters of all models that were asked, and of trials of candidates: one file, at most a few seconds behind.
 
 It holds numbers by attribute and value, never a record, and no more models than are on the shelf. Only the running
 agent writes it; commands read it.
@@ -80,6 +80,7 @@ class Counters:
     _kept: dict[str, Any] = field(default_factory=dict, repr=False)
     _written: float = 0.0
     _dirty: bool = False
+    _later: threading.Timer | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Go on from what is on disk; a damaged file begins anew, since nothing but counts is in it."""
@@ -126,12 +127,35 @@ class Counters:
             trial.advance()
 
     def touch(self) -> None:
-        """Something was counted: write now and then. A full disk keeps nobody from an answer; it is tried again."""
+        """Something was counted: write it now, or within `WRITE_SECONDS` even if nobody asks again.
+
+        A full disk keeps nobody from an answer; it is tried again.
+        """
         self._dirty = True
         now = self.clock()
         if not 0 <= now - self._written < WRITE_SECONDS:
             with suppress(OSError):
                 self.flush()
+            return
+        with self.lock:
+            if self._later is None:
+                self._later = threading.Timer(WRITE_SECONDS, self._write_later)
+                self._later.daemon = True
+                self._later.start()
+
+    def close(self) -> None:
+        """Write what was counted; nothing is written later. Raises: OSError: it cannot be written."""
+        with self.lock:
+            later, self._later = self._later, None
+        if later is not None:
+            later.cancel()
+        self.flush()
+
+    def _write_later(self) -> None:
+        with self.lock:
+            self._later = None
+        with suppress(OSError):
+            self.flush()
 
     def flush(self) -> None:
         """Write, if something was counted since. Raises: OSError: it cannot be written; the next call tries again."""

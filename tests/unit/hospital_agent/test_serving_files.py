@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -77,6 +78,23 @@ def test_counters_that_could_not_be_written_are_written_at_the_end(
         found.touch()
     found.flush()
     assert read_counters(tmp_path)["models"]["asked"]["records"] == 1
+
+
+def test_what_was_counted_is_written_though_nobody_asks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counters, "WRITE_SECONDS", 0.05)
+    found = Counters(tmp_path, lambda: 10.0)
+    asked = found.watch("asked", watch, None)
+    for _ in range(3):
+        asked.count({}, 1)
+        found.touch()
+    assert read_counters(tmp_path)["models"]["asked"]["records"] == 1
+    until = time.monotonic() + 10
+    while read_counters(tmp_path)["models"]["asked"]["records"] < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert read_counters(tmp_path)["models"]["asked"]["records"] == 3
+    found.close()
 
 
 def _full(*_arguments: object) -> None:
