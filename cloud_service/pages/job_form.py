@@ -55,25 +55,21 @@ HELD_OUT: Final = ("10%", "20%", "30%", "1/3")
 _SEED_BYTES: Final = 16
 _SEED_CONTEXT: Final = b"privet/job-form/selection-seed/1\n"
 _NUMBERS: Final = ("min_node", "min_child", "min_hospitals")
-_PLACES: Final[Mapping[str, str]] = {
-    "profile": "way",
-    "mode": "way",
-    "secret": "compute_0",  # nosec B105 - a field of a form
-    "compute_parties": "compute_0",
-    "selection": "hold_out",
-    "hold-out": "hold_out",
-    "tally": "what",
-    "histogram": "what",
-    "evaluate": "model",
-    "places": "model",
-    "deadlines": "invite_hours",
-    "invites": "invited",
-    "noise": "noise_sigma",
-    "class_weights": "weight",
-    "max_records": "most_records",
-    "--leave-one-out": "without_one",
-    "--all-folds": "every_fold",
+_GATHERED: Final[Mapping[str, tuple[str, ...]]] = {
+    "way": ("profile", "mode"),
+    "compute_0": ("secret", "compute_parties"),
+    "hold_out": ("selection", "hold-out"),
+    "what": ("tally", "histogram"),
+    "model": ("evaluate", "places"),
+    "invite_hours": ("deadlines",),
+    "invited": ("invites",),
+    "noise_sigma": ("noise",),
+    "weight": ("class_weights",),
+    "most_records": ("max_records",),
+    "without_one": ("--leave-one-out",),
+    "every_fold": ("--all-folds",),
 }
+_PLACES: Final = {word: field for field, words in _GATHERED.items() for word in words}
 _HOUR_SECONDS: Final = 3600
 _DEFAULTS: Final = JobPlan()
 
