@@ -1,7 +1,8 @@
 """What errors about one class cost, the threshold that follows, and what calling the class by it does.
 
 Beside it stands what the tree does without: the class is called where the tree answers it. Both are of the records that
-have a score, so that they can be compared; in a shared report of counts that were rounded before, as its curves are.
+have a score, so that they can be compared; in a shared report of counts with stand-ins for small ones, as its curves
+are.
 """
 
 from __future__ import annotations

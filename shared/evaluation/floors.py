@@ -4,9 +4,9 @@ A count below the floor is told as "< 5" (zero as well, for it tells of everybod
 multiple of the floor, sums of their own, so that no small cell is the difference of two that are told. A share of which
 one side is below the floor is told as if that side had a fixed number, so that all numbers below the floor give one
 figure. Other measures with a small part are rounded the more coarsely the fewer records they rest on (those of the
-smallest class, where classes count alike), and withheld where a tenth is too fine. Curves are drawn from rounded
-counts, and what chance alone would do is reckoned from them. This is rounding, no proof: who holds many rounded figures
-together may narrow a small cell down.
+smallest class, where classes count alike), and withheld where a tenth is too fine. Curves are drawn from counts with
+stand-ins, and what chance alone would do is reckoned from rounded ones. This is rounding, no proof: who holds many
+rounded figures together may narrow a small cell down.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 
 from shared.evaluation.confusion import Confusion
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, OfTwo
-from shared.evaluation.table import LeafTable
+from shared.evaluation.table import Counts, LeafTable
 from shared.texts import text
 
 DEFAULT_FLOOR: Final = 5
@@ -43,11 +43,13 @@ def shown_matrix(matrix: Confusion, floor: int | None) -> list[list[int | str]]:
 
 
 def rounded_table(table: LeafTable, floor: int | None) -> LeafTable:
-    """The table from which curves and bins are drawn: every cell rounded."""
+    """The table from which curves and bins are drawn: cells rounded, and one stand-in for all numbers below the floor.
+
+    A place of small cells alone is empty: a tree has many that no record came to, and which would tell.
+    """
     if floor is None:
         return table
-    cells = tuple(tuple(rounded(count, floor) for count in counts) for counts in table.counts)
-    return replace(table, counts=cells)
+    return replace(table, counts=tuple(_row_in_steps(counts, floor) for counts in table.counts))
 
 
 def shown(
@@ -105,6 +107,12 @@ def _in_steps(measure: Measure, steps: int) -> Measure:
     low = None if measure.low is None else math.floor(measure.low * steps) / steps
     high = None if measure.high is None else math.ceil(measure.high * steps) / steps
     return replace(measure, value=value, low=low, high=high, parts=(), again=None)
+
+
+def _row_in_steps(counts: Counts, floor: int) -> Counts:
+    if max(counts, default=0) < floor:
+        return (0,) * len(counts)
+    return tuple(floor // 2 if count < floor else rounded(count, floor) for count in counts)
 
 
 def _withheld(floor: int) -> Measure:

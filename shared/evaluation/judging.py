@@ -17,7 +17,7 @@ from shared.evaluation.calibration import (
 from shared.evaluation.comparing import Baseline, baseline
 from shared.evaluation.confusion import Confusion
 from shared.evaluation.deciding import net_benefit
-from shared.evaluation.floors import rounded_table, shown, shown_count, shown_matrix, shown_parts
+from shared.evaluation.floors import rounded, rounded_table, shown, shown_count, shown_matrix, shown_parts
 from shared.evaluation.measures import CONFIDENCE_95, Confidence, Measure, share
 from shared.evaluation.probabilities import brier, brier_of_class, brier_skill, log_loss
 from shared.evaluation.ranking import RocPoint, auc, average_precision, macro_auc, roc
@@ -117,7 +117,7 @@ class Judgement:
             "overall": told(self.overall, self.matrix.smallest),
             "classes": [
                 {"class": entry.label, "measures": told(entry.measures, self._side(k))}
-                | _curves(drawn, k, self.confidence)
+                | _curves(drawn, k, self.confidence, floor)
                 for k, entry in enumerate(self.classes)
             ],
             "baseline": self._baseline(floor),
@@ -212,14 +212,17 @@ def _measures_of_class(
     }
 
 
-def _curves(table: LeafTable, k: int, confidence: Confidence) -> dict[str, Any]:
-    """ROC and precision-recall points, bins and the decision curve; rates of counts that may have been rounded."""
+def _curves(table: LeafTable, k: int, confidence: Confidence, floor: int | None) -> dict[str, Any]:
+    """ROC and precision-recall points, bins and the decision curve; rates of counts that may have stand-ins."""
     points, positives = roc(table, k), table.truth[k]
     negatives = table.records - positives
     return {
         "roc": [_roc_point(point, positives, negatives) for point in points if positives and negatives],
         "precision_recall": [_recall_point(point, positives) for point in points[1:] if positives],
-        "calibration": [entry.to_json() for entry in bins_of(table, k, confidence)],
+        "calibration": [
+            {**entry.to_json(), "records": entry.records if floor is None else rounded(entry.records, floor)}
+            for entry in bins_of(table, k, confidence)
+        ],
         "net_benefit": [
             {"threshold": float(n.threshold), "tree": float(n.by_tree), "all": float(n.by_all)}
             for n in net_benefit(table, k)

@@ -51,14 +51,26 @@ def test_a_measure_of_many_records_is_told_in_hundredths() -> None:
     assert shown(share(3, 7), None) == share(3, 7)
 
 
-def test_curves_are_drawn_from_rounded_counts() -> None:
+def test_curves_are_drawn_from_counts_with_stand_ins() -> None:
     table = table_of(((9, 1), (2, 8)), ((21, 2), (3, 14)))
-    assert rounded_table(table, 5).counts == ((0, 0), (20, 0), (5, 15))
+    assert rounded_table(table, 5).counts == ((0, 0), (20, 2), (2, 15))
     assert rounded_table(table, None) is table
     points = judge(table).to_json(5)["classes"][1]["roc"]
-    assert [(p["false_positive_rate"], p["true_positive_rate"]) for p in points] == [(0, 0), (0.2, 1), (1, 1)]
+    found = [(p["false_positive_rate"], p["true_positive_rate"]) for p in points]
+    assert found == [(0, 0), (2 / 22, 15 / 17), (1, 1)]
     bins = judge(table).to_json(5)["classes"][1]["calibration"]
-    assert [entry["records"] for entry in bins if entry["records"]] == [20, 20]
+    assert [entry["records"] for entry in bins if entry["records"]] == [20, 15]
+
+
+def test_no_curve_tells_a_small_cell() -> None:
+    """Of the numbers below the floor, also those that would round up, each curve and each decision is the same."""
+    drawn = []
+    for small in range(5):
+        told = judge(matrix_table(((95, small), (small, 40)))).to_json(5)["classes"]
+        drawn.append([{k: v for k, v in entry.items() if k != "measures"} for entry in told])
+    assert drawn[0][0]["calibration"]
+    assert all(entry == drawn[0] for entry in drawn)
+    assert judge(matrix_table(((95, 5), (4, 40)))).to_json(5)["classes"][0]["roc"] != drawn[0][0]["roc"]
 
 
 @pytest.mark.parametrize(
