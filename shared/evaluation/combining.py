@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from shared.errors import InputError
@@ -40,7 +40,8 @@ FEWEST_HIDDEN: Final = 3
 class Spread:
     """A measure over several parts. `deviation`: the sample's standard deviation, None below two parts with a value.
 
-    `defined`: how many parts have a value; mean, least and most are of these.
+    `defined`: how many parts have a value; mean, least and most are of these. `parts`: each with the records of its
+    smallest class, by which a floor tells what may be shown of it; `smallest` is that of all together.
     """
 
     pooled: Measure
@@ -49,21 +50,30 @@ class Spread:
     least: float | None
     most: float | None
     defined: int
+    smallest: int = 0
+    parts: tuple[tuple[Measure, int], ...] = field(default=(), repr=False)
 
     def to_json(self, floor: int | None = None, confidence: Confidence = CONFIDENCE_95) -> dict[str, Any]:
-        """The plain form. Args: floor: with one, everything is told in hundredths (`floors`)."""
+        """The plain form. Args: floor: with one, only what follows from what may be told of each part (`floors`)."""
+        found = self if floor is None else self._under(floor, confidence)
 
         def told(value: float | None) -> float | None:
             return value if value is None or floor is None else round(value, 2)
 
         return {
-            "pooled": shown(self.pooled, floor, confidence).to_json(),
-            "mean": told(self.mean),
-            "standard_deviation": told(self.deviation),
-            "least": told(self.least),
-            "most": told(self.most),
-            "parts_with_a_value": self.defined,
+            "pooled": found.pooled.to_json(),
+            "mean": told(found.mean),
+            "standard_deviation": told(found.deviation),
+            "least": told(found.least),
+            "most": told(found.most),
+            "parts_with_a_value": found.defined,
         }
+
+    def _under(self, floor: int, confidence: Confidence) -> Spread:
+        """Of the parts as each would be told by itself; nothing but the pooled measure where one would not be."""
+        whole = shown(self.pooled, floor, confidence, smallest=self.smallest)
+        values = [shown(part, floor, confidence, smallest=few).value for part, few in self.parts]
+        return _spread(whole, [] if None in values else values)
 
 
 def pooled(matrices: Sequence[Confusion]) -> Confusion:
@@ -82,10 +92,12 @@ def pooled(matrices: Sequence[Confusion]) -> Confusion:
 def over_parts(matrices: Sequence[Confusion], confidence: Confidence = CONFIDENCE_95) -> dict[str, Spread]:
     """Each combined measure, pooled and over the parts. Raises: InputError: as `pooled`."""
     whole = pooled(matrices)
-    return {
-        name: _spread(measure(whole, confidence), [measure(part, confidence).value for part in matrices])
-        for name, measure in COMBINED.items()
-    }
+    found = {}
+    for name, measure in COMBINED.items():
+        parts = tuple((measure(part, confidence), part.smallest) for part in matrices)
+        spread = _spread(measure(whole, confidence), [part.value for part, _ in parts])
+        found[name] = replace(spread, smallest=whole.smallest, parts=parts)
+    return found
 
 
 def may_be_shown(shown: Collection[str], pooled_over: Collection[str]) -> bool:

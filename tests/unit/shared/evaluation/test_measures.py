@@ -212,6 +212,22 @@ def test_folds_are_pooled_and_told_with_their_spread() -> None:
         pooled([])
 
 
+def test_a_spread_over_folds_tells_no_small_cell_of_one_under_a_floor() -> None:
+    """Of six records of a class in a fold each one missed moves its kappa, and with it least, most and deviation."""
+    even = Confusion.of(matrix_table(((95, 0), (2, 4))))
+    told = []
+    for missed in range(2, 5):
+        folds = [even, Confusion.of(matrix_table(((95, 0), (missed, 6 - missed))))]
+        told.append({name: spread.to_json(5) for name, spread in over_parts(folds).items()})
+    for name in ("accuracy", "balanced_accuracy", "f1_macro", "kappa", "mcc"):
+        for figure in ("mean", "standard_deviation", "least", "most", "parts_with_a_value"):
+            assert len({entry[name][figure] for entry in told}) == 1, (name, figure)
+    assert told[0]["kappa"]["pooled"]["value"] is None, "four of twelve, by the smallest class"
+    large = over_parts([Confusion.of(matrix_table(((80, 20), (n, 100 - n)))) for n in (10, 20)])
+    assert large["kappa"].to_json(5)["least"] == 0.6
+    assert large["kappa"].to_json(5)["parts_with_a_value"] == 2
+
+
 def test_hospitals_are_shown_where_the_rest_of_the_pooled_result_tells_of_three_or_nobody() -> None:
     everybody = ("h1", "h2", "h3", "h4", "h5")
     assert [may_be_shown(everybody[:count], everybody) for count in range(6)] == [
