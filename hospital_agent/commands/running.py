@@ -105,7 +105,7 @@ def _opened(folder: Path, log_format: LogFormat | None) -> tuple[Daemon, Desk, F
 
 def _local_api(folder: Path, daemon: Daemon, desk: Desk) -> FastAPI:
     """The local API with what settings switch on."""
-    from hospital_agent.local_api import create_app
+    from hospital_agent.local_api import create_app, say_no_services
     from hospital_agent.metrics import Figures, add_metrics
 
     office = daemon.office
@@ -125,6 +125,8 @@ def _local_api(folder: Path, daemon: Daemon, desk: Desk) -> FastAPI:
             clinical.install(
                 app, folder, clinical_settings, pages=local.pages, signed=partial(mapping_in, folder)
             )
+    else:
+        say_no_services(app)
     figures = Figures(folder, lambda: office.keyring.certificate, office.clock, desk.drift_states)
     daemon.client.observers.append(figures.count)
     add_metrics(app, figures)

@@ -15,6 +15,7 @@ from hospital_agent.local_api.questions import MAX_RECORDS, ExactRoute, Question
 from hospital_agent.local_api.rates import Rates
 from hospital_agent.local_api.secret_desk import Outcome, SecretDesk
 from hospital_agent.local_api.serving import serving
+from hospital_agent.local_api.unset import say_no_services
 
 __all__ = [
     "LOOPBACK",
@@ -37,5 +38,6 @@ __all__ = [
     "knows",
     "problem",
     "problems",
+    "say_no_services",
     "serving",
 ]

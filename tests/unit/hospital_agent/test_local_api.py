@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from hospital_agent.local_api import Library, create_app, serving
+from hospital_agent.local_api import Library, create_app, say_no_services, serving
 from hospital_agent.models import Shelf
 from hospital_agent.settings import LocalSection
 from shared.errors import InputError
@@ -47,6 +47,18 @@ def test_models_are_listed_and_described(local: TestClient) -> None:
     assert described["hospitals"] == ["h1", "h2", "h3"]
     assert "urine pushing?" in described["drawing"]
     assert "count" in str(described["tree"])
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/cds-services"), ("POST", "/cds-services/bladder-patient-view")]
+)
+def test_an_agent_without_clinical_services_says_so(shelf: Shelf, method: str, path: str) -> None:
+    app = create_app(Library(shelf), dict, None)
+    say_no_services(app)
+    answer = TestClient(app, base_url="http://127.0.0.1:8711").request(method, path)
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+    assert "No clinical services are configured" in answer.json()["detail"]
+    assert "clinical.services" in answer.json()["remedy"]
 
 
 def test_counts_stay_hidden_where_the_study_says_so(local: TestClient) -> None:
