@@ -14,7 +14,7 @@ from hospital_agent.models.names import STUDY_PREFIX, check_name
 from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, state_of
-from hospital_agent.pages.names import naming, place_of
+from hospital_agent.pages.names import link_to, naming, place_of
 from hospital_agent.pages.problems import PageProblem
 from hospital_agent.people.naming import WORDS_CHARACTERS
 from shared.texts import text
@@ -86,5 +86,5 @@ def _done(house: House, person: str, step: Step, fields: Mapping[str, str]) -> s
         return step.back
     name = check_name(fields.get("name", "").strip())
     if house.desk.names is not None and name in house.desk.names.read().names:
-        raise PageProblem(409, "name_taken")
+        raise PageProblem(409, "name_taken", link_to(name))
     return place_of(at.pin(name, job).name)

@@ -16,7 +16,7 @@ from hospital_agent.models.names import Change, Name
 from hospital_agent.pages.confirming import Confirmation, Step, values_of
 from hospital_agent.pages.guarding import Fields
 from hospital_agent.pages.house import House, page, state_of
-from hospital_agent.pages.problems import PageProblem
+from hospital_agent.pages.problems import Link, PageProblem
 from hospital_agent.people.naming import Naming, predicts_the_same
 from shared.errors import InputError
 from shared.texts import text
@@ -90,6 +90,11 @@ def place_of(name: str) -> str:
     return f"/house/names/{name}"
 
 
+def link_to(name: str) -> Link:
+    """The way to a name's page, from a page that says what went wrong."""
+    return Link(place_of(name), text("house.names.of", name=name))
+
+
 def _known(house: House, name: str) -> Name:
     names = house.desk.names
     known = None if names is None else names.read().names.get(name)
@@ -112,7 +117,7 @@ def _step(house: House, name: str, act: Act) -> Step:
     """Raises: PageProblem: no such name, or the act is not possible now."""
     known = _known(house, name)
     if act not in _acts(known):
-        raise PageProblem(409, "act_over")
+        raise PageProblem(409, "act_over", link_to(name))
     models = list(_choices(house, known.now)) if act in ("pin", "canary") else []
     if act in ("pin", "canary") and not models:
         raise PageProblem(409, "no_other_model")

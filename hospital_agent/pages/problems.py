@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request
@@ -21,18 +22,28 @@ if TYPE_CHECKING:
 _BY_STATUS = {404: "not_found", 405: "not_found", 400: "malformed", 413: "too_large"}
 
 
-class PageProblem(Exception):  # noqa: N818 - what a page says, not a fault of the program
-    """Something to say on a page of its own, `house.problem.KEY` of the texts."""
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where the next step is taken, and how the way there is called."""
 
-    def __init__(self, status: int, key: str) -> None:
+    href: str
+    words: str
+
+
+class PageProblem(Exception):  # noqa: N818 - what a page says, not a fault of the program
+    """Something to say on a page of its own, `house.problem.KEY` of the texts. `link`: to the next step."""
+
+    def __init__(self, status: int, key: str, link: Link | None = None) -> None:
         super().__init__(key)
         self.status = status
         self.key = key
+        self.link = link
 
 
-def problem_page(request: Request, status: int, key: str) -> Response:
+def problem_page(request: Request, status: int, key: str, link: Link | None = None) -> Response:
     """The page of a problem whose words are among the texts."""
-    return _page(request, status, text(f"house.problem.{key}.what"), text(f"house.problem.{key}.next"), key)
+    what, next_step = text(f"house.problem.{key}.what"), text(f"house.problem.{key}.next")
+    return _page(request, status, what, next_step, key, link)
 
 
 def add(pages: FastAPI, house: House) -> None:
@@ -41,7 +52,7 @@ def add(pages: FastAPI, house: House) -> None:
 
     @pages.exception_handler(PageProblem)
     def told(request: Request, problem: PageProblem) -> Response:
-        return problem_page(request, problem.status, problem.key)
+        return problem_page(request, problem.status, problem.key, problem.link)
 
     @pages.exception_handler(InputError)
     def refused(request: Request, error: InputError) -> Response:
@@ -77,6 +88,9 @@ def add(pages: FastAPI, house: House) -> None:
         return _page(request, 500, what, text("house.problem.unexpected.next"), "unexpected")
 
 
-def _page(request: Request, status: int, what: str, next_step: str, key: str) -> Response:
+def _page(
+    request: Request, status: int, what: str, next_step: str, key: str, link: Link | None = None
+) -> Response:
     title = text(f"house.problem.{key}.title")
-    return page(request, "problem.html", status_code=status, title=title, what=what, next_step=next_step)
+    told = {"title": title, "what": what, "next_step": next_step, "link": link}
+    return page(request, "problem.html", status_code=status, **told)

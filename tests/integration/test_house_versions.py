@@ -99,7 +99,9 @@ def test_a_step_from_another_state_than_was_shown_is_not_taken(ward: Ward) -> No
     stale = ward.act(f"{where}/pin", 409, model=NEW, seen="0" * 16)
     assert "not what you were shown" in stale
     assert "Nothing was changed" in ward.browser.get(f"{where}/promote", 409)
-    assert "Nothing was changed" in ward.act(f"/house/models/{NEW}/pin", 409, name="ward")
+    taken = ward.act(f"/house/models/{NEW}/pin", 409, name="ward")
+    assert "Nothing was changed" in taken
+    assert f'<a href="{where}">' in taken
     assert "no name of a model" in ward.act(f"/house/models/{NEW}/pin", 422, name="0f3c")
     assert "a share between 0 and 1" in ward.act(f"{where}/canary", 422, model=NEW, share="2")
     assert ward.answering("ward") == (OLD, "champion")
