@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Request
 from fastapi.params import Depends
 from fastapi.responses import JSONResponse, Response
+from pydantic import WithJsonSchema
 from starlette.concurrency import run_in_threadpool
 
 from hospital_agent.local_api.asking import DirectRoute, answer, shared_response, wait_of
@@ -20,6 +21,8 @@ from hospital_agent.models.windows import day_from
 from shared.wire.predicting import EXAMPLE_ANSWER, EXAMPLE_CSV, PredictionAnswer
 
 MARKDOWN: Final = "text/markdown"
+_Day = Annotated[str, WithJsonSchema({"type": "string", "format": "date", "examples": ["2027-11-30"]})]
+"""Read by `day_from`, whose refusal says how a day is written."""
 _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     202: {
         "description": "The tree stays shared, and a job was started: fetch the answer at `at`",
@@ -108,7 +111,7 @@ def add_models(
         return JSONResponse(found)
 
     @router.get("/v1/models/{model_id}/drift", dependencies=guarded, responses=said, summary="Drift")
-    def drift(model_id: str, since: str | None = None) -> dict[str, Any]:
+    def drift(model_id: str, since: _Day | None = None) -> dict[str, Any]:
         """What the model was asked since a moment, by attribute and value, against the training; counters only.
 
         `since`: a day such as 2027-11-30; from the beginning of its week on. `over_time`: week by week.

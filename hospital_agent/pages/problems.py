@@ -92,5 +92,12 @@ def _page(
     request: Request, status: int, what: str, next_step: str, key: str, link: Link | None = None
 ) -> Response:
     title = text(f"house.problem.{key}.title")
-    told = {"title": title, "what": what, "next_step": next_step, "link": link}
-    return page(request, "problem.html", status_code=status, **told)
+    return page(
+        request,
+        "problem.html",
+        status_code=status,
+        title=title,
+        what=what,
+        next_step=next_step,
+        link=link,
+    )

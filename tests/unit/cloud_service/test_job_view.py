@@ -76,7 +76,7 @@ def test_a_decision_is_told_of_the_round_that_was_decided() -> None:
     assert [sentence[:40] for sentence in told] == [
         "Round 1 is open: 8 counts are asked.",
         "Round 1 is open: 8 counts are asked.",
-        "All hospitals decided round 1 alike; 2 n",
+        "All hospitals decided round 1 alike; nod",
         "Round 2 is open: 16 counts are asked.",
     ]
 
