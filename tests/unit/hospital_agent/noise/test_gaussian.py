@@ -92,7 +92,7 @@ def test_the_library_says_what_one_cell_costs_as_the_accounting_does() -> None:
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_installed()
-    for name in [name for name in sys.modules if name.partition(".")[0] == "opendp"]:
+    for name in {"opendp", *(name for name in sys.modules if name.partition(".")[0] == "opendp")}:
         monkeypatch.setitem(sys.modules, name, None)
     assert not is_installed()
     with pytest.raises(InputError, match=r"privet\[dp\]"):
