@@ -38,10 +38,12 @@ class Hub:
     """Messages by ordered pair; None when the sender has ended, however it did."""
 
     tamper: Tamper = lambda _sender, _receiver, _number, arrays: arrays
-    boxes: dict[tuple[str, str], queue.Queue[Message | None]] = field(
-        default_factory=lambda: defaultdict(queue.Queue)
-    )
+    boxes: dict[tuple[str, str], queue.Queue[Message | None]] = field(default_factory=dict)
     sent: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+
+    def box(self, sender: str, receiver: str) -> queue.Queue[Message | None]:
+        """The one box of a pair. A `defaultdict` would let two threads make two, and lose what lies in the first."""
+        return self.boxes.setdefault((sender, receiver), queue.Queue())
 
 
 class MemoryMesh:
@@ -64,15 +66,15 @@ class MemoryMesh:
             number = self.hub.sent[self.own, peer]
             self.hub.sent[self.own, peer] += 1
             copies = tuple(words.copy() for words in arrays)
-            self.hub.boxes[self.own, peer].put(self.hub.tamper(self.own, peer, number, copies))
+            self.hub.box(self.own, peer).put(self.hub.tamper(self.own, peer, number, copies))
         return [self._take(peer, tuple(specs)) for peer, specs in incoming]
 
     def _take(self, peer: str, specs: tuple[Spec, ...]) -> Message:
         if not any(spec.nbytes for spec in specs):
             return tuple(np.empty(spec.shape, spec.dtype) for spec in specs)
-        arrays = self.hub.boxes[peer, self.own].get(timeout=120)
+        arrays = self.hub.box(peer, self.own).get(timeout=120)
         if arrays is None:
-            self.hub.boxes[peer, self.own].put(None)
+            self.hub.box(peer, self.own).put(None)
             raise JobFailure(JobCode.MEMBER_LOST, f"{peer} has ended and sends nothing more")
         if tuple(map(Spec.of, arrays)) != specs:
             raise JobFailure(JobCode.SHARE_INCONSISTENT, f"{peer} sent another message than was expected")
@@ -132,7 +134,7 @@ class Members:
                 return failure
             finally:
                 for other in self.records:
-                    hub.boxes[name, other].put(None)
+                    hub.box(name, other).put(None)
 
         with ThreadPoolExecutor(len(self.records)) as pool:
             running = {name: pool.submit(play, name) for name in self.records}
