@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Browser
 
-from tests.support.chromium import Tab, needs_chromium, opened_browser
+from tests.support.chromium import Tab, needs_chromium
 from tests.support.looking import Looks
 from tests.support.tree_page import served
 
@@ -17,7 +15,7 @@ PAGE = """<!doctype html><html lang="en"><head><title>A page to look at</title>
 <link rel="icon" href="/assets/privet.svg">
 <link rel="stylesheet" href="/assets/vendored/pico.min.css">
 <link rel="stylesheet" href="/assets/privet.css"></head>
-<body><main><h1>A page</h1>{}</main></body></html>"""
+<body><header>Top</header><main><h1>A page</h1>{}</main><footer>End</footer></body></html>"""
 WRONG = {
     "nothing": ("", ""),
     "heading": ("<h1>Another</h1>", "2 h1"),
@@ -33,12 +31,6 @@ WRONG = {
     "dark": ('<p class="faint">hardly to be read</p>', "color-contrast"),
     "heavy": (f"<!--{'x' * 300_000}-->", "bytes"),
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as browser:
-        yield browser
 
 
 @pytest.mark.parametrize("name", sorted(WRONG))
