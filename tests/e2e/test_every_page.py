@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.browsing import COOKIE
-from tests.support.chromium import Tab, needs_chromium, opened_browser
+from tests.support.chromium import Tab, needs_chromium
 from tests.support.looking import SCREENSHOTS, Looks
 from tests.support.sitemap import (
     CLOUD,
@@ -25,7 +25,6 @@ from tests.support.sitemap import (
     Visit,
     cloud_routes,
     house_routes,
-    opened_site,
 )
 from tests.unit.hospital_agent.test_reporting import folder_with, report
 
@@ -33,18 +32,6 @@ from tests.unit.hospital_agent.test_reporting import folder_with, report
 def test_every_route_is_visited() -> None:
     assert cloud_routes() == set(CLOUD)
     assert house_routes() == set(HOUSE)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with opened_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as browser:
-        yield browser
 
 
 def _signed_in(browser: Browser, site: Site, *, script: bool = True) -> Tab:

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Browser, expect
 
 from shared.texts import text
 from tests.support.browsing import COOKIE, PASSWORD
-from tests.support.chromium import Tab, needs_chromium, opened_browser
+from tests.support.chromium import Tab, needs_chromium
 from tests.support.hearing import Heard, Reader, heard, tree_of
-from tests.support.sitemap import Site, opened_site
+from tests.support.sitemap import Site
 from tests.support.stages import STEWARD
 
 pytestmark = [needs_chromium, pytest.mark.long]
 Rule = tuple[tuple[str, ...], str]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with opened_site(tmp_path_factory.mktemp("heard")) as site:
-        yield site
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as browser:
-        yield browser
 
 
 def _rules_of_items(items: Sequence[Heard]) -> set[Rule]:

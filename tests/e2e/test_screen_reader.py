@@ -11,17 +11,11 @@ from shared.texts import text
 from tests.support.browsing import PASSWORD
 from tests.support.firefox import Firefox, opened_firefox
 from tests.support.screen_reader import ScreenReader, needs_screen_reader, opened_screen_reader
-from tests.support.sitemap import Site, opened_site
+from tests.support.sitemap import Site
 from tests.support.stages import STEWARD
 
 pytestmark = [needs_screen_reader, pytest.mark.long]
 Pair = tuple[ScreenReader, Firefox]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with opened_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 @pytest.fixture

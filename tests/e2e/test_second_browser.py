@@ -11,15 +11,9 @@ from tests.support.browsing import COOKIE, PASSWORD
 from tests.support.chromium import NARROW, WIDE
 from tests.support.firefox import Firefox, needs_firefox, opened_firefox
 from tests.support.looking import PARTS, WIDER
-from tests.support.sitemap import CLOUD, CLOUD_FAULTS, HOUSE, HOUSE_FAULTS, TOKEN, Site, Visit, opened_site
+from tests.support.sitemap import CLOUD, CLOUD_FAULTS, HOUSE, HOUSE_FAULTS, TOKEN, Site, Visit
 
 pytestmark = [needs_firefox, pytest.mark.long]
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    with opened_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 @pytest.fixture
