@@ -32,7 +32,7 @@ from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
 from tests.support.databases import postgres_database
-from tests.support.wards import duck_ward, postgres_ward
+from tests.support.wards import duck_ward, file_ward, insert, postgres_ward
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -67,8 +67,7 @@ def fill(execute: Callable[[str], object]) -> None:
     kinds = ["TEXT", "TEXT", *["INTEGER"] * 7, "DOUBLE PRECISION", "TEXT"]
     columns = (f'"{name}" {kind}' for name, kind in zip(NAMES, kinds, strict=True))
     execute(f"CREATE TABLE ward ({', '.join(columns)})")
-    shown = (", ".join("NULL" if field is None else repr(field) for field in row) for row in ROWS)
-    execute(f"INSERT INTO ward VALUES {', '.join(f'({row})' for row in shown)}")
+    insert(execute, ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +89,7 @@ def ward(request: pytest.FixtureRequest) -> DataSettings:
 
 @pytest.fixture
 def in_file(tmp_path: Path) -> DataSettings:
-    path = tmp_path / "ward.csv"
-    lines = [",".join("" if field is None else str(field) for field in row) for row in ROWS]
-    path.write_text("\n".join([",".join(NAMES), *lines]) + "\n")
-    return DataSettings(path=path, has_header=True)
+    return file_ward(tmp_path, NAMES, ROWS)
 
 
 def selector(

@@ -36,7 +36,7 @@ from shared.tree.numbers import FixedPoint
 from shared.tree.schema import Attribute, Schema
 from shared.wire.manifest import ClassSpec
 from shared.wire.tally import SelectionSpec
-from tests.support.wards import duck_ward, postgres_ward
+from tests.support.wards import duck_ward, file_ward, insert, postgres_ward
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
 
@@ -63,8 +63,7 @@ ROWS: list[tuple[Any, ...]] = [
 
 def fill(execute: Callable[[str], object]) -> None:
     execute("CREATE TABLE ward (sex TEXT, stage INTEGER, temp DOUBLE PRECISION, ill TEXT)")
-    shown = (", ".join("NULL" if field is None else repr(field) for field in row) for row in ROWS)
-    execute(f"INSERT INTO ward VALUES {', '.join(f'({row})' for row in shown)}")
+    insert(execute, ROWS)
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +85,7 @@ def ward(request: pytest.FixtureRequest) -> DataSettings:
 
 @pytest.fixture
 def in_file(tmp_path: Path) -> DataSettings:
-    path = tmp_path / "ward.csv"
-    lines = [",".join("" if field is None else str(field) for field in row) for row in ROWS]
-    path.write_text("\n".join(["sex,stage,temp,ill", *lines]) + "\n")
-    return DataSettings(path=path, has_header=True)
+    return file_ward(tmp_path, ("sex", "stage", "temp", "ill"), ROWS)
 
 
 def drawn_tree(drawn: random.Random, depth: int) -> Node:
