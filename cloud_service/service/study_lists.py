@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row
 
 from cloud_service.store import governance, study_lists
 from cloud_service.store.database import Database
-from cloud_service.store.study_lists import Kind
+from cloud_service.store.study_lists import Kind, Wanted
 from shared.protocol.expiry import NOTICE_SECONDS
 from shared.wire.study import StudyDocument
 
@@ -42,27 +42,19 @@ class StudyLists:
         self, kind: Kind, *, hospital: str | None, limit: int, words: Sequence[str] = (), offset: int = 0
     ) -> list[StudySummary]:
         """Studies of a kind, the open ones first, then by id. Args: hospital: only those of one; None: all."""
-        now = self.clock()
+        wanted = self._wanted(kind, words, hospital)
         with self.database.read() as connection:
-            rows = study_lists.page(
-                connection,
-                kind=kind,
-                words=words,
-                hospital=hospital,
-                now=now,
-                soon=now + NOTICE_SECONDS,
-                limit=limit,
-                offset=offset,
-            )
+            rows = study_lists.page(connection, wanted, limit=limit, offset=offset)
             return [_summary(connection, row) for row in rows]
 
     def count(self, kind: Kind, *, hospital: str | None, words: Sequence[str] = ()) -> int:
         """How many studies there are of a kind."""
-        now = self.clock()
         with self.database.read() as connection:
-            return study_lists.count(
-                connection, kind=kind, words=words, hospital=hospital, now=now, soon=now + NOTICE_SECONDS
-            )
+            return study_lists.count(connection, self._wanted(kind, words, hospital))
+
+    def _wanted(self, kind: Kind, words: Sequence[str], hospital: str | None) -> Wanted:
+        now = self.clock()
+        return Wanted(kind, words, hospital, now, now + NOTICE_SECONDS)
 
 
 def _summary(connection: Connection, row: Row[Any]) -> StudySummary:

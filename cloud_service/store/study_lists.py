@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select
@@ -37,53 +38,40 @@ _APPROVES: Final = (
 """Whether a member's last answer is an approval."""
 
 
-def page(
-    connection: Connection,
-    *,
-    kind: Kind,
-    words: Sequence[str],
-    hospital: str | None,
-    now: int,
-    soon: int,
-    limit: int,
-    offset: int = 0,
-) -> list[Row[Any]]:
-    """Id, question, synthetic, has_document, closed, expires, members and approved of each; the open ones first.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which studies.
 
-    Args: words: all of them stand in id or question. hospital: only studies that this one has to do with.
+    Args: words: all of them stand in id or question. hospital: only studies that this one has to do with; None: all.
         now, soon: Unix seconds; a last day before `soon` is near.
     """
-    wanted = (
-        _chosen(kind, words, hospital, now, soon)
-        .order_by(~_is_open(now), _S.id)
-        .limit(limit)
-        .offset(offset)
-        .subquery("wanted")
+
+    kind: Kind
+    words: Sequence[str]
+    hospital: str | None
+    now: int
+    soon: int
+
+
+def page(connection: Connection, wanted: Wanted, *, limit: int, offset: int = 0) -> list[Row[Any]]:
+    """Id, question, synthetic, has_document, closed, expires, members and approved of each; the open ones first."""
+    lines = (
+        _chosen(wanted).order_by(~_is_open(wanted.now), _S.id).limit(limit).offset(offset).subquery("wanted")
     )
-    own = _M.study == wanted.c.id
+    own = _M.study == lines.c.id
     members = select(func.count()).select_from(_MEMBERS).where(own).scalar_subquery()
     approved = select(func.count()).select_from(_MEMBERS).where(own, _APPROVES).scalar_subquery()
-    lines = select(wanted, members.label("members"), approved.label("approved"))
-    return list(connection.execute(lines.order_by(wanted.c.is_over, wanted.c.id)))
+    counted = select(lines, members.label("members"), approved.label("approved"))
+    return list(connection.execute(counted.order_by(lines.c.is_over, lines.c.id)))
 
 
-def count(
-    connection: Connection,
-    *,
-    kind: Kind,
-    words: Sequence[str],
-    hospital: str | None,
-    now: int,
-    soon: int,
-) -> int:
-    """How many there are of a kind. Args: as of `page`."""
-    found = _chosen(kind, words, hospital, now, soon).subquery()
+def count(connection: Connection, wanted: Wanted) -> int:
+    """How many there are."""
+    found = _chosen(wanted).subquery()
     return int(connection.execute(select(func.count()).select_from(found)).scalar_one())
 
 
-def _chosen(
-    kind: Kind, words: Sequence[str], hospital: str | None, now: int, soon: int
-) -> Select[tuple[Any, ...]]:
+def _chosen(wanted: Wanted) -> Select[tuple[Any, ...]]:
     query = select(
         _S.id,
         _S.question,
@@ -91,20 +79,20 @@ def _chosen(
         _D.study.is_not(None).label("has_document"),
         _D.closed,
         _D.expires,
-        (~_is_open(now)).label("is_over"),
+        (~_is_open(wanted.now)).label("is_over"),
     ).select_from(_STUDIES.outerjoin(_DOCUMENTS, _D.study == _S.id))
-    for word in words:
+    for word in wanted.words:
         query = query.where(or_(*(_has(spelled) for spelled in _spellings(word))))
-    if hospital is not None:
-        invites = select(_M.study).where(_M.agent == hospital)
+    if wanted.hospital is not None:
+        invites = select(_M.study).where(_M.agent == wanted.hospital)
         jobs = select(_JOBS.c.study).join(_SEATS, _SEATS.c.job == _JOBS.c.id)
-        query = query.where(or_(_S.id.in_(invites), _S.id.in_(jobs.where(_SEATS.c.agent == hospital))))
-    if kind == "all":
+        query = query.where(or_(_S.id.in_(invites), _S.id.in_(jobs.where(_SEATS.c.agent == wanted.hospital))))
+    if wanted.kind == "all":
         return query
-    query = query.where(_is_open(now))
-    if kind == "ending":
-        query = query.where(_D.expires < soon)
-    elif kind == "unanswered":
+    query = query.where(_is_open(wanted.now))
+    if wanted.kind == "ending":
+        query = query.where(_D.expires < wanted.soon)
+    elif wanted.kind == "unanswered":
         silent = select(_M.agent).where(_M.study == _S.id, ~_APPROVES).correlate(_STUDIES).exists()
         query = query.where(_D.study.is_not(None), silent)
     return query
