@@ -24,7 +24,7 @@ from cloud_service.pages.frame import Page, landing, page_of
 from cloud_service.pages.wording import sentence
 from cloud_service.service.refusals import ForbiddenError
 from shared.errors import PrivetError
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 _SCRIPTED: Final = "hx-request"
 _MINUTE: Final = 60
@@ -77,7 +77,7 @@ def shown(request: Request, error: Exception) -> Response:
 def fault_page(page: Page, found: Parts, *, detail: str | None = None) -> Response:
     """A page about what went wrong, and when to try again where that is known. Args: detail: in place of its own."""
     known = (
-        f"cloud.fault.{found.code}" if f"cloud.fault.{found.code}.title" in texts() else "cloud.fault.other"
+        f"cloud.fault.{found.code}" if has_text(f"cloud.fault.{found.code}.title") else "cloud.fault.other"
     )
     wait = (found.headers or {}).get("Retry-After", "")
     answer = page.show(

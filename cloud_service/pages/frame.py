@@ -30,7 +30,7 @@ from cloud_service.service.permissions import Caller, Permission
 from cloud_service.service.refusals import ConflictError, NotSignedInError
 from cloud_service.service.services import Services
 from shared.errors import ErrorCode, PeerError
-from shared.texts import text, texts
+from shared.texts import has_text, text
 from shared.web.rendering import HEADERS, render
 
 PACKAGE: Final = "cloud_service.pages"
@@ -88,7 +88,7 @@ class Page:
             "may": self.may,
             "navigation": [item for item in NAVIGATION if self._sees(item)],
             "active": active,
-            "notice": text(f"cloud.done.{notice}") if f"cloud.done.{notice}" in texts() else "",
+            "notice": text(f"cloud.done.{notice}") if has_text(f"cloud.done.{notice}") else "",
             "form_token": self.form_token,
         }
         answer = HTMLResponse(render(PACKAGE, template, **frame | values), status, headers=HEADERS)

@@ -19,7 +19,7 @@ from cloud_service.service.studies import StudyView
 from cloud_service.service.tallying import SelectionPlan
 from cloud_service.store.jobs import StoredJob
 from shared.errors import ErrorCode, InputError, PeerError
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 FIELDS: Final = (
     "what",
@@ -130,7 +130,7 @@ def read(values: Values, view: StudyView, shared: Sequence[StoredJob] = ()) -> J
             if name == "secret" and len(fault["loc"]) > 1 and fault["loc"][1] == "grid":
                 name = "grid"
             known = f"cloud.plan.expected.{name}"
-            sentence = text(known) if known in texts() else fault["msg"].removeprefix("Value error, ")
+            sentence = text(known) if has_text(known) else fault["msg"].removeprefix("Value error, ")
             faults.setdefault(_PLACES.get(name, name), sentence)
         return JobReading(None, faults)
     return JobReading(None if faults else checked, faults)

@@ -23,7 +23,7 @@ from shared.protocol.phases import phase_in_words
 from shared.protocol.states import CloudState
 from shared.protocol.tallies import tally_sentences
 from shared.protocol.waiting import Waiting, of_job
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 STORY_LENGTH: Final = 200
 """So many of the newest events are told on the page."""
@@ -215,7 +215,7 @@ def _cost(cost: Cost) -> CostLine:
     way, _, kind = cost.kind.partition(":")
     name = f"cloud.job.message.{kind}"
     return CostLine(
-        text(name) if name in texts() else kind,
+        text(name) if has_text(name) else kind,
         text(f"cloud.job.way.{way}"),
         number_text(cost.count),
         size_text(cost.amount),
@@ -231,7 +231,7 @@ def _adding(costs: Sequence[Cost]) -> str:
 def story_line(event: Event) -> StoryLine:
     """One event in a sentence."""
     name = f"cloud.job.story.{event.kind}"
-    if name not in texts():
+    if not has_text(name):
         return StoryLine(event.time, event.kind, event.kind.replace("_", " "))
     places = {key: _told(key, value) for key, value in event.data.items()}
     if "round" in event.data:
@@ -273,5 +273,5 @@ def _ending(job: Job) -> tuple[str, str]:
         return text("cloud.ended.declined", hospitals=hospitals), text("cloud.ended.ask_why")
     code = str(job.failure or "")
     name = f"cloud.job.next.{code}"
-    next_step = text(name if name in texts() else "cloud.job.next.other")
+    next_step = text(name if has_text(name) else "cloud.job.next.other")
     return text("cloud.job.ended", reason=wording.code_in_words(code)), next_step

@@ -18,7 +18,7 @@ from cloud_service.service.vitals import Vitals
 from cloud_service.store import schema
 from shared.configuring import effective
 from shared.protocol.expiry import NOTICE_SECONDS
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 router = page_router()
 _OLD_BACKUP_SECONDS: Final = 2 * 86_400
@@ -98,7 +98,7 @@ def _sign(name: str, is_good: bool, figure: str, *, is_soon: bool = False) -> Si
 def _plain(families: dict[str, Metric]) -> Iterator[tuple[str, Metric]]:
     """Figures of one number each that have a name in words."""
     for name, family in families.items():
-        if f"cloud.vital.{name}" in texts():
+        if has_text(f"cloud.vital.{name}"):
             yield name, family
 
 

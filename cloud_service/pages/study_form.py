@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from cloud_service.api.study_models import StudyIn
 from cloud_service.pages.typed_schema import Described, from_file, from_lines
 from shared.errors import InputError
-from shared.texts import text, texts
+from shared.texts import has_text, text
 from shared.wire.quality import DEFAULT_FLOOR
 
 STEPS: Final = ("question", "records", "hospitals", "mode", "rules", "summary")
@@ -314,7 +314,7 @@ def _field(name: str, values: Values) -> str:
 
 def _words(name: str, message: str, place: str) -> str:
     known = f"cloud.plan.expected.{name}"
-    if known in texts():
+    if has_text(known):
         return text(known)
     told = message.removeprefix("Value error, ")
     return f"{place}: {told}" if place else told

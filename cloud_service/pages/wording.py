@@ -8,7 +8,7 @@ from typing import Final
 from cloud_service.store.jobs import StoredJob
 from shared.protocol.states import CloudState
 from shared.protocol.waiting import of_job
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 GOOD: Final = "good"
 WAIT: Final = "wait"
@@ -82,7 +82,7 @@ def mode_of(stored: StoredJob) -> str:
 def code_in_words(code: str) -> str:
     """What a code of a refusal or of a failed job means; the code itself where a later version has sent it."""
     name = f"cloud.code.{code}"
-    return text(name) if name in texts() else code
+    return text(name) if has_text(name) else code
 
 
 def sentence(words: str) -> str:
@@ -93,4 +93,4 @@ def sentence(words: str) -> str:
 def act_in_words(act: str) -> str:
     """What was done, as logs name it."""
     name = f"cloud.act.{act}"
-    return text(name) if name in texts() else act.replace("_", " ")
+    return text(name) if has_text(name) else act.replace("_", " ")

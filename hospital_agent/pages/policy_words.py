@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hospital_agent.policy import Policy
-from shared.texts import text, texts
+from shared.texts import has_text, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ def _words(name: str, value: Any) -> str:
     """The sentence for this value, or for its kind: a text of its own, `any` of nothing or zero, or the general one."""
     key = f"house.rule.{name}."
     own = str(value).lower() if isinstance(value, bool | str) else ""
-    if own and f"{key}{own}" in texts():
+    if own and has_text(f"{key}{own}"):
         return text(f"{key}{own}")
-    if not value and f"{key}empty" in texts():
+    if not value and has_text(f"{key}empty"):
         return text(f"{key}empty")
     told = ", ".join(value) if isinstance(value, list) else value
     return text(f"{key}words", value=told)
