@@ -39,7 +39,9 @@ def _add(pages: FastAPI, house: House, confirmation: Confirmation, act: str) -> 
     def do(request: Request, model: str, fields: Fields) -> Response:
         """Do it."""
         look = partial(_step, house, model, act)
-        return confirmation.take(request, look, fields, lambda person: _done(house, person, look(), fields))
+        return confirmation.take(
+            request, look, fields, lambda person: _done(house, person, model, act, fields)
+        )
 
 
 def _step(house: House, wanted: str, act: str) -> Step:
@@ -75,15 +77,15 @@ def _facts(model: Model) -> list[tuple[str, str]]:
     return [(text("house.names.model"), model.id), (text("house.models.study"), model.manifest.study)]
 
 
-def _done(house: House, person: str, step: Step, fields: Mapping[str, str]) -> str:
+def _done(house: House, person: str, wanted: str, act: str, fields: Mapping[str, str]) -> str:
     """Where to go then. Raises: PageProblem: the name is taken. InputError: as `Naming` says."""
-    at, job = naming(house, person), step.back.rpartition("/")[2]
-    if step.act == "remove":
+    at, job = naming(house, person), house.library.shelf.find(wanted)
+    if act == "remove":
         at.remove(job)
         return "/house/models"
-    if step.act == "describe":
+    if act == "describe":
         at.describe(job, fields.get("words", ""))
-        return step.back
+        return f"/house/models/{job}"
     name = check_name(fields.get("name", "").strip())
     if house.desk.names is not None and name in house.desk.names.read().names:
         raise PageProblem(409, "name_taken", link_to(name))
